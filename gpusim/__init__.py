@@ -1,0 +1,47 @@
+"""gpusim: how long a GPU kernel takes, and why, without the GPU.
+
+>>> import gpusim as gs
+>>> report = gs.run(gs.kernels.gemm(2048, 2048, 2048, tile=(256, 128, 64)), gpu="h200")  # doctest: +SKIP
+>>> report.time_us, report.waves, report.bottleneck  # doctest: +SKIP
+
+The public names are loaded when they are first used, so that the import itself costs almost nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpusim import kernels
+    from gpusim.api import list_specs, load_spec, run, sweep
+    from gpusim.errors import GpusimError
+    from gpusim.report.report import Report
+
+__version__ = "0.1.0"
+
+#: public name -> the module that holds it ("" where the name is a module of its own)
+_HOMES = {
+    "run": "gpusim.api",
+    "sweep": "gpusim.api",
+    "load_spec": "gpusim.api",
+    "list_specs": "gpusim.api",
+    "kernels": "",
+    "Report": "gpusim.report.report",
+    "GpusimError": "gpusim.errors",
+}
+
+__all__ = ["GpusimError", "Report", "kernels", "list_specs", "load_spec", "run", "sweep"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'gpusim' has no attribute '{name}'")
+    home = _HOMES[name]
+    value = getattr(import_module(home), name) if home else import_module(f"gpusim.{name}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,89 @@
+"""The Python interface: run one program, sweep many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpusim.errors import GpusimError
+from gpusim.ir.program import Program
+from gpusim.options import Options
+from gpusim.report.report import Report
+from gpusim.spec.device import GpuSpec
+from gpusim.spec.load import list_specs, load_spec
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
+__all__ = ["list_specs", "load_spec", "run", "sweep"]
+
+
+def run(
+    program: Program,
+    gpu: str | Path | GpuSpec = "h100",
+    *,
+    inputs: Mapping[str, np.ndarray] | None = None,
+    l2: str = "cold",
+    launch: str = "out",
+    clock: float | None = None,
+    exact: bool = False,
+) -> Report:
+    """Simulate one launch of `program` and report its time and traffic.
+
+    gpu: a name ("h100"), the path of a YAML file, or a loaded GpuSpec. inputs: tensor name -> array of the tensor's shape; if
+    given, the values are computed as well and stand in `report.values`. l2: "cold" or "foreign-dirty"; launch: overhead "in" or
+    "out"; clock: SM clock in MHz (None: the model's own); exact: simulate every block and step instead of reusing equal ones.
+    Raises GpusimError for what the device cannot do.
+    """
+    from gpusim.launch.run import simulate
+
+    if not isinstance(program, Program):
+        raise GpusimError(f"gs.run needs a program, not {program!r}.", hint="Call the kernel first: gs.run(gs.kernels.gemm(m=1024, n=1024, k=1024)).")
+    options = Options(l2, launch, clock, exact)
+    spec = gpu if isinstance(gpu, GpuSpec) else load_spec(gpu)
+    done = simulate(program, spec, **options.for_launch())
+    if inputs is None:
+        return Report(done, spec)
+    from gpusim.interp.tile import compute
+
+    return Report(done, spec, compute(program, dict(inputs)))
+
+
+def sweep(
+    kernel: Callable[..., Program],
+    gpu: Any = "h100",
+    *,
+    l2: str = "cold",
+    launch: str = "out",
+    clock: float | None = None,
+    exact: bool = False,
+    cache: str | Path | None = None,
+    jobs: int = 1,
+    plot: str | Path | None = None,
+    **axes: Any,
+) -> pd.DataFrame:
+    """Simulate `kernel` at every combination of `axes`; one row a point, in the order of the axes, `gpu` outermost.
+
+    gpu: one GPU or a list of them. axes: the kernel's own parameters; a range, list or array is an axis, the name of another
+    parameter follows it (`n="m"`), anything else is one value for all points. A point that a device cannot run has its reason in
+    the column `error`. cache: a file of JSON lines to which every finished point is added at once; a point that is in it already
+    is not simulated again. jobs: processes. plot: where to draw the result (.png, .svg, .pdf).
+    Raises GpusimError for an axis that is empty or unknown, and if no point at all can run.
+
+    >>> gs.sweep(gs.kernels.gemm, gpu=["a100", "h100"], m=range(1024, 4096, 256), n="m", k=4096)  # doctest: +SKIP
+    """
+    from gpusim.sweeps.axes import from_python
+    from gpusim.sweeps.execute import execute
+    from gpusim.sweeps.points import make_points
+    from gpusim.sweeps.table import draw, frame, plotted_axis
+
+    options = Options(l2, launch, clock, exact)
+    grid = from_python(kernel, gpu, axes)
+    if plot is not None:
+        plotted_axis(grid)
+    rows = execute(make_points(kernel, grid, options), cache=cache, jobs=jobs)
+    if plot is not None:
+        draw(rows, grid, plot)
+    return frame(rows)

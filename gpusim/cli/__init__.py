@@ -1,0 +1,1 @@
+"""The command line. One small file a command; nothing imports this package."""

@@ -1,0 +1,113 @@
+"""A GPU put together: SMs in GPCs on one memory system, blocks dealt to slots, one process per slot."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import simpy
+
+from gpusim.devices.cta import REASONS, Cta, Executor
+from gpusim.devices.memory import Memory
+from gpusim.devices.stream import Placed, Stream
+from gpusim.engine.clock import start, until
+from gpusim.engine.server import Server
+from gpusim.parts.sm import Gpc, Sm
+from gpusim.spec.resolve import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One finished CTA: where and when it lived, its spans by reason (order of REASONS), when each loop step began, and
+    the spans of the stream's steady window."""
+
+    number: int
+    sm: int
+    begun: float
+    ended: float
+    spans: tuple[float, ...]
+    marks: tuple[float, ...]
+    window: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A simulated launch: `end` in cycles after the first CTA could start, the lives in order of their ends, raw counts."""
+
+    end: float
+    lives: tuple[Life, ...]
+    counts: dict[str, float]
+    busy: dict[str, float]
+
+
+class Gpu:
+    """One launch of `made` on `machine`: constructing it wires the parts, `run` lets time pass."""
+
+    def __init__(self, machine: Machine, made: Stream, slots_per_sm: int, l2: str, scale: float = 1.0) -> None:
+        self.machine, self.stream = machine, made
+        self.env = simpy.Environment()
+        self.memory = Memory(machine, l2, scale)
+        self.gpcs = [Gpc(half % machine.halves, machine.gpc_rate) for half in machine.gpc_half]
+        self.sms = [Sm(i, self.gpcs[g], machine) for i, g in enumerate(g for g, n in enumerate(machine.gpc_sms) for _ in range(n))]
+        self.executor = Executor(self.env, machine, self.memory, made)
+        self.slots_per_sm = slots_per_sm
+        self.replace = Server(1.0 / machine.per_cta if machine.per_cta else float("inf"))
+        self.lives: list[Life] = []
+        self.ended = 0.0
+
+    def run(self, ctas: Sequence[int]) -> Timed:
+        """Simulate the blocks `ctas`, dealt in this order: one to each SM, GPC after GPC, then the next round; a freed
+        slot takes the next block."""
+        queue = iter(ctas)
+        for _ in range(self.slots_per_sm):
+            for sm in self.sms:
+                first = next(queue, None)
+                if first is None:
+                    break
+                start(self.env, self._slot(sm, first, queue))
+        self.env.run()
+        counts = self._counts()
+        return Timed(max(self.ended, self.memory.last), tuple(self.lives), counts, self._busy())
+
+    def _slot(self, sm: Sm, number: int, queue: Iterator[int]) -> Generator[Any, Any, None]:
+        """Blocks that live one after the other in one slot of an SM."""
+        env, made = self.env, self.stream
+        following: int | None = number
+        while following is not None:
+            block = made.env(following)
+            cta = Cta(following, sm, env.now, [Placed(site, block, made.var, self.machine) for site in made.sites])
+            yield from self.executor.run(cta)
+            self.lives.append(Life(following, sm.index, cta.begun, cta.t, tuple(cta.life), tuple(cta.marks), tuple(cta.window)))
+            self.ended = max(self.ended, cta.t)
+            following = next(queue, None)
+            if following is not None:
+                yield until(env, max(self.replace.book(env.now, 1.0), env.now + self.machine.cta_change))
+
+    def _counts(self) -> dict[str, float]:
+        x, m = self.executor, self.memory
+        return {
+            "instructions": x.instructions,
+            "tensor_fma": x.tensor_fma,
+            "l1_load_sectors": x.load_sectors,
+            "l1_store_sectors": x.store_sectors,
+            "shared_wavefronts": x.wavefronts,
+            "spill_bytes": x.local_bytes,
+            "merged_sectors": m.merged_sectors,
+            "l2_read_sectors": m.read_sectors,
+            "l2_write_sectors": m.write_sectors,
+            "l2_hit_sectors": m.hit_sectors,
+            "fabric_sectors": m.fabric_sectors,
+            "dram_read_bytes": m.dram_read,
+            "dram_write_bytes": m.dram_write,
+            "l2_dirty_bytes": sum(h.dirty for h in m.halves),
+        }
+
+    def _busy(self) -> dict[str, float]:
+        """Cycles that each kind of server was busy, per server of that kind."""
+        n = len(self.sms)
+        per_sm = {k: sum(getattr(sm, k).busy for sm in self.sms) / n for k in ("tensor", "issue", "l1", "shared", "fill", "store")}
+        return per_sm | {"l2_read": self.memory.read.busy, "l2_write": self.memory.write.busy, "dram": self.memory.dram.busy}
+
+
+__all__ = ["REASONS", "Gpu", "Life", "Timed"]

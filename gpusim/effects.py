@@ -1,0 +1,133 @@
+"""The narrow waist: what a lowered program asks of a machine. Values never cross it, and no time is known above it.
+
+An agent here is one CTA whose warps all run the same code between barriers, so that one stream stands for all of them; counts
+are per warp unless said otherwise. Boxes stay symbolic (`ir.ops.Box`): the block and the loop step instantiate them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusim.ir.expr import Expr
+from gpusim.ir.ops import Box, Let
+
+#: share of dependent instructions in address arithmetic and packing: a warp then issues every 2.3 cycles at a latency of 4
+#: (counters of the measured GEMMs: 1 selected + 1.05 wait + 0.2 dispatch per instruction)
+CHAIN = 0.43
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """`count` ordinary instructions, of which `wide` are 64-bit multiply-adds; `slots` is the issue slots that each takes
+    on its sub-core (an fp32 FMA counts one, a special function as many as its pipe needs); `chain` the share that needs
+    the result of the instruction before it."""
+
+    count: float
+    wide: float = 0.0
+    slots: float = 1.0
+    chain: float = CHAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """`count` matrix instructions of the CTA, m x n x k each, of operand format `fmt`.
+
+    kind "wgmma": asynchronous, operands from shared memory; "mma.sync": the warps wait for it, operands come by `ldmatrix`
+    loads of `wavefronts` shared-memory passes. `batch`: closes a group that `WaitMatrix` counts.
+    """
+
+    kind: str
+    fmt: str
+    m: int
+    n: int
+    k: int
+    count: int
+    wavefronts: int = 0
+    loads: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WaitMatrix:
+    """Until at most `pending` Matrix effects of this CTA are unfinished."""
+
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Global to shared memory, asynchronous (cp.async): `box` at loop step + `ahead`, in pieces of `piece` bytes a lane.
+    `interleaved`: ordinary instructions per warp between the copies, `wide` of them 64-bit multiply-adds."""
+
+    box: Box
+    piece: int
+    ahead: int = 0
+    interleaved: float = 0.0
+    wide: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Global memory to registers, in `rounds` bursts, each waited for before the next begins; `spread` instructions per warp besides."""
+
+    box: Box
+    piece: int
+    rounds: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Registers to global memory, `piece` bytes a lane; the CTA goes on when the stores have left the SM."""
+
+    box: Box
+    piece: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """`wavefronts` passes of the CTA through the shared-memory port, by `count` instructions per warp; waited for."""
+
+    wavefronts: float
+    count: float
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """Spilled registers: `loads` and `stores` per warp (128 bytes each); `footprint` bytes of the CTA that they cycle through."""
+
+    loads: float
+    stores: float
+    footprint: int
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Closes the group of copies that `WaitCopies` counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitCopies:
+    """Until at most `pending` committed groups have not landed."""
+
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All warps of the CTA meet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Shared-memory stores become visible to the tensor core."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """body for var in range(count)."""
+
+    var: str
+    count: Expr
+    body: tuple[Effect, ...]
+
+
+Effect = Issue | Matrix | WaitMatrix | Copy | Load | Store | Shared | Local | Commit | WaitCopies | Barrier | Fence | Repeat | Let

@@ -1,0 +1,60 @@
+"""Number formats: how an element type is stored, in which NumPy type it is computed, and how a value is rounded to it.
+
+The 16-bit formats are held as float32 and rounded whenever an op gives a tile of that type. Sum, difference, product, quotient and
+square root are then rounded exactly as in the format itself, because float32 has more than twice its digits. tf32 is stored as
+32 bits and loses its last 13 only where a Dot multiplies it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from gpusim.ir.types import DType
+
+#: dtype -> NumPy type that holds its tiles during computation
+COMPUTE = {"fp32": "float32", "tf32": "float32", "fp16": "float32", "bf16": "float32", "fp64": "float64", "int32": "int32", "bool": "bool"}
+
+#: dtype -> unit roundoff, half the distance from 1 to the next larger number
+ROUNDOFF = {"fp16": 2.0**-11, "bf16": 2.0**-8, "tf32": 2.0**-11, "fp32": 2.0**-24, "fp64": 2.0**-53}
+
+
+def storage(of: DType) -> np.dtype:
+    """The NumPy dtype of a tensor of this element type."""
+    if of.numpy == "bfloat16":
+        from ml_dtypes import bfloat16
+
+        return np.dtype(bfloat16)
+    return np.dtype(of.numpy)
+
+
+def rounded(values: np.ndarray, of: DType) -> np.ndarray:
+    """A new array with `values` as a tile of `of` holds them, in the type that computes: nearest, ties to even, too large is inf.
+
+    To int32 fractions are cut off; to bool everything but zero is true.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        return values.astype(storage(of)).astype(COMPUTE[of.name], copy=False)
+
+
+def settle(values: np.ndarray, of: DType) -> np.ndarray:
+    """`rounded`, but `values` itself where the computing type is the format itself."""
+    return values if values.dtype == storage(of) else rounded(values, of)
+
+
+def round_mantissa(values: np.ndarray, bits: int) -> np.ndarray:
+    """float32 `values` with the mantissa rounded to `bits` explicit bits, nearest, ties to even. inf and nan stay."""
+    drop = 23 - bits
+    raw = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
+    tie = (raw >> drop) & 1
+    near = (raw + tie + np.uint32((1 << (drop - 1)) - 1)) & np.uint32(0xFFFFFFFF << drop & 0xFFFFFFFF)
+    return np.where(np.isfinite(values), near.view(np.float32), values)
+
+
+def _tf32(values: np.ndarray) -> np.ndarray:
+    return round_mantissa(values, 10)
+
+
+#: matrix format -> what the matrix unit does to an operand before it multiplies
+OPERAND: dict[str, Callable[[np.ndarray], np.ndarray]] = {"tf32": _tf32}

@@ -1,0 +1,110 @@
+"""Global memory of a launch: the tensors as arrays, and boxes of many blocks gathered and scattered at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from gpusim.errors import GpusimError
+from gpusim.interp.formats import COMPUTE, storage
+from gpusim.interp.inputs import prepare
+from gpusim.ir.boxes import parts, refuse_outside
+from gpusim.ir.ops import Box
+from gpusim.ir.program import Program, Tensor
+
+
+class Memory:
+    """Holds every tensor in the type that computes it, and which elements of the outputs have been written.
+
+    Rows are as long as the tensor's bound: masked boxes may reach into the padding, which reads as zero and is cut off at the end.
+    """
+
+    def __init__(self, program: Program, inputs: dict[str, np.ndarray]) -> None:
+        self.program = program
+        self.tensors = {t.name: t for t in program.tensors}
+        self.arrays = {name: _with_padding(a, self.tensors[name]) for name, a in prepare(program, inputs).items()}
+        self.written: dict[str, np.ndarray] = {}
+        for t in program.tensors:
+            if t.role == "out":
+                self.arrays[t.name] = _with_padding(np.zeros(t.shape, COMPUTE[t.dtype.name]), t)
+                self.written[t.name] = np.zeros(self.arrays[t.name].shape, dtype=bool)
+                self.written[t.name][..., t.shape[-1] :] = True
+
+    def load(self, box: Box, origin: list[Any], blocks: np.ndarray, other: float = 0.0) -> np.ndarray:
+        """The boxes of all `blocks`: [blocks, *box.shape], `other` where a masked box lies outside.
+
+        origin: for each dimension an int, or one start for each block. The result may be one array seen by all blocks, so it is not
+        to be written to. Raises GpusimError for an unmasked box outside the tensor, and for elements that nothing has written.
+        """
+        self._guard(box, origin, blocks)
+        array = self.arrays[box.tensor]
+        result: np.ndarray | None = None
+        for rows, spans in parts(origin, box.shape, array.shape, len(blocks)):
+            index, extent = _windows(origin, spans, rows)
+            if box.tensor in self.written:
+                self._refuse_unwritten(box, index, extent, blocks[rows])
+            tiles = sliding_window_view(array, extent)[index]
+            if isinstance(rows, slice):
+                # Where all blocks read the same box, the index is of ints and `tiles` a view of memory that may change later.
+                return tiles if tiles.ndim > len(extent) else np.broadcast_to(tiles.copy(), (len(blocks), *extent))
+            result = _filled(box, len(blocks), other, array.dtype) if result is None else result
+            result[(rows, *(slice(*s) for s in spans))] = tiles
+        return _filled(box, len(blocks), other, array.dtype) if result is None else result
+
+    def store(self, box: Box, origin: list[Any], blocks: np.ndarray, tiles: np.ndarray) -> None:
+        """Write `tiles` [blocks, *box.shape] to the boxes of all `blocks`; of masked boxes only what lies inside."""
+        self._guard(box, origin, blocks)
+        array = self.arrays[box.tensor]
+        for rows, spans in parts(origin, box.shape, array.shape, len(blocks)):
+            index, extent = _windows(origin, spans, rows)
+            inside = tiles[(rows, *(slice(*s) for s in spans))]
+            # Without an array in the index there is one box, and the last block's tile stays in it.
+            inside = inside if any(isinstance(i, np.ndarray) for i in index) else inside[-1]
+            sliding_window_view(array, extent, writeable=True)[index] = inside
+            if box.tensor in self.written:
+                sliding_window_view(self.written[box.tensor], extent, writeable=True)[index] = True
+
+    def outputs(self) -> dict[str, np.ndarray]:
+        """The tensors that the program writes, in their storage type. Raises GpusimError if part of an output was never written."""
+        for name, written in self.written.items():
+            if not written.all():
+                left = written.size - np.count_nonzero(written)
+                first = [int(i) for i in np.unravel_index(np.argmin(written), written.shape)]
+                hint = "Let the grid cover the tensor, or give it the role 'inout' and initial values."
+                raise GpusimError(f"nothing wrote {left} of {written.size} elements of '{name}', the first at {first}.", where=self.program.name, hint=hint)
+        made = (t for t in self.program.tensors if t.role != "in")
+        return {t.name: np.ascontiguousarray(self.arrays[t.name][..., : t.shape[-1]]).astype(storage(t.dtype)) for t in made}
+
+    def _guard(self, box: Box, origin: list[Any], blocks: np.ndarray) -> None:
+        if not box.masked:
+            refuse_outside(box, self.tensors[box.tensor], origin, blocks, self.program.name)
+
+    def _refuse_unwritten(self, box: Box, index: tuple[Any, ...], extent: tuple[int, ...], blocks: np.ndarray) -> None:
+        known = sliding_window_view(self.written[box.tensor], extent)[index]
+        if known.all():
+            return
+        known = np.broadcast_to(known, (len(blocks), *extent))
+        which, *place = np.unravel_index(np.argmin(known), known.shape)
+        starts = [int(np.broadcast_to(i, len(blocks))[which]) for i in index]
+        at = [start + int(p) for start, p in zip(starts, place, strict=True)]
+        raise GpusimError(f"block {blocks[which]} reads '{box.tensor}' at {at}, which nothing has written.", where=self.program.name)
+
+
+def _with_padding(array: np.ndarray, t: Tensor) -> np.ndarray:
+    if t.row_bound == t.shape[-1]:
+        return array
+    padded = np.zeros((*t.shape[:-1], t.row_bound), array.dtype)
+    padded[..., : t.shape[-1]] = array
+    return padded
+
+
+def _windows(origin: list[Any], spans: tuple[tuple[int, int], ...], rows: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """The first element of each window, as an index, and the extent of the windows."""
+    starts = ((o[rows] if isinstance(o, np.ndarray) else o) + low for o, (low, _) in zip(origin, spans, strict=True))
+    return tuple(starts), tuple(high - low for low, high in spans)
+
+
+def _filled(box: Box, count: int, other: float, of: np.dtype) -> np.ndarray:
+    return np.full((count, *box.shape), other, dtype=of)

@@ -1,0 +1,30 @@
+"""How many CTAs an SM holds, and what limits it. Exact: the allocation rules of the hardware."""
+
+from __future__ import annotations
+
+from gpusim.errors import GpusimError
+from gpusim.lower.lowered import Footprint
+from gpusim.spec.device import GpuSpec
+from gpusim.trace.run import Occupancy
+
+WARP_LANES = 32
+
+
+def occupancy(foot: Footprint, spec: GpuSpec) -> Occupancy:
+    """CTAs per SM by warps, registers, shared memory and CTA slots. GpusimError if not even one fits."""
+    sm = spec.sm
+    granule = sm.register_granule
+    per_warp = -(-foot.registers * WARP_LANES // granule) * granule
+    shared = -(-(foot.shared_bytes + sm.shared_reserved_per_cta) // sm.shared_granule) * sm.shared_granule
+    limits = {
+        "warps": sm.max_warps // foot.warps,
+        "registers": sm.registers // (per_warp * foot.warps),
+        "shared memory": sm.shared_max // shared if foot.shared_bytes else sm.max_ctas,
+        "CTA slots": sm.max_ctas,
+    }
+    limiter = min(limits, key=lambda k: limits[k])
+    if limits[limiter] < 1:
+        needs = {"registers": f"{per_warp * foot.warps} registers of {sm.registers}", "warps": f"{foot.warps} warps of {sm.max_warps}"}
+        what = needs.get(limiter, f"{shared} bytes of shared memory of {sm.shared_max}")
+        raise GpusimError(f"one CTA needs {what}; it does not fit an SM.", where=spec.name, hint="Use a smaller tile, fewer stages or another number of warps.")
+    return Occupancy(limits[limiter], limiter, limits, foot.warps, foot.registers, foot.shared_bytes, foot.spills)

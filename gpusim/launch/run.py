@@ -1,0 +1,152 @@
+"""simulate: program + spec + protocol -> Run. The one place that knows every layer."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+
+from gpusim.devices.gpu import REASONS, Gpu, Timed
+from gpusim.devices.stream import Stream, stream
+from gpusim.errors import GpusimError
+from gpusim.ir.check import check
+from gpusim.ir.program import Program
+from gpusim.launch import laws
+from gpusim.launch.occupancy import occupancy
+from gpusim.launch.shorten import Plan, Whole, plan, restore
+from gpusim.launch.tally import Tally, tally
+from gpusim.launch.traffic import walk
+from gpusim.lower.gpu_tile import lower
+from gpusim.spec.device import GpuSpec
+from gpusim.spec.resolve import Machine, resolve
+from gpusim.trace.counters import Counters
+from gpusim.trace.run import Protocol, Run, Span
+
+L2_STATES = ("cold", "foreign-dirty")
+LAUNCH = ("out", "in")
+
+
+def simulate(
+    program: Program,
+    spec: GpuSpec,
+    *,
+    l2: str = "cold",
+    launch: str = "out",
+    clock_mhz: float | None = None,
+    exact: bool = False,
+    timeline: bool = False,
+) -> Run:
+    """One launch of `program` on `spec`.
+
+    l2: "cold", or "foreign-dirty" (full of another kernel's dirty lines). launch: overhead "out" or "in". clock_mhz: the
+    SM clock; None takes the model's own. exact: simulate every CTA and step. timeline: keep the spans of every CTA.
+    Raises GpusimError for what the device cannot do.
+    """
+    _options(l2, launch, clock_mhz)
+    check(program)
+    probe = resolve(spec, spec.clocks.boost / 1e6)
+    lowered = lower(program, probe, spec.sm.shared_max_per_cta, spec.sm.max_registers_per_thread)
+    mhz = clock_mhz or (spec.clocks.boost if lowered.matrix == "simt" else spec.clocks.tensor) / 1e6
+    machine = resolve(spec, mhz)
+    held = occupancy(lowered.footprint, spec)
+    slots = held.ctas_per_sm * machine.sms
+    full = stream(lowered)
+    p = plan(program.ctas, full.trips, slots, exact)
+    made = full if p.steps is None else stream(lowered, p.steps)
+    gpu = Gpu(machine, made, held.ctas_per_sm, l2, p.scale)
+    timed = gpu.run(p.ctas)
+    whole = restore(timed, made, p)
+    counts = tally(full, machine)
+    counters = _counters(counts, timed, p, full, machine, slots, l2)
+    cycles = whole.cycles + machine.launch_start + (machine.launch_overhead if launch == "in" else 0.0)
+    seconds = cycles / machine.clock_hz
+    warps = held.warps_per_cta
+    stalls = {reason: spent * warps for reason, spent in zip(REASONS, whole.spans, strict=True) if spent}
+    run = Run(
+        gpu=spec.name,
+        kernel=program.name,
+        params=program.params | {"stages": lowered.stages},
+        protocol=Protocol(l2, launch, mhz),
+        occupancy=held,
+        ctas=program.ctas,
+        waves=-(-program.ctas // slots),
+        slots=slots,
+        cycles=cycles,
+        time_ps=round(seconds * 1e12),
+        flops=program.flops,
+        counters=counters,
+        stalls=stalls,
+        warp_cycles=sum(whole.spans) * warps,
+        bounds=_bounds(counts, counters, machine, lowered.matrix, full, cycles),
+        extrapolated=_said(p, full, program.ctas, whole),
+        spans=_timeline(timed) if timeline else (),
+        digest=_digest(program, spec, (l2, launch, mhz, exact), counters, round(seconds * 1e12)),
+    )
+    laws.check(run, counts, timed if p.whole else None)
+    return run
+
+
+def _options(l2: str, launch: str, clock_mhz: float | None) -> None:
+    for what, value, known in (("l2", l2, L2_STATES), ("launch", launch, LAUNCH)):
+        if value not in known:
+            raise GpusimError(f"{what} = '{value}' is unknown.", hint=f"Give one of: {', '.join(known)}.")
+    if clock_mhz is not None and not 1 <= clock_mhz <= 20_000:
+        raise GpusimError(f"clock = {clock_mhz} MHz is no SM clock.", hint="Give megahertz, such as 1755.")
+
+
+def _counters(counts: Tally, timed: Timed, p: Plan, full: Stream, machine: Machine, slots: int, l2: str) -> Counters:
+    """Requests from the tally; the merged share from the timing run; L2 and DRAM from the live halves, or from the traffic pass."""
+    names = ("instructions", "tensor_fma", "l1_load_sectors", "l1_store_sectors", "shared_wavefronts")
+    out = {name: round(counts[name]) for name in names}
+    seen = timed.counts["merged_sectors"] + timed.counts["l2_read_sectors"]
+    merged = round(counts["l1_load_sectors"] * timed.counts["merged_sectors"] / seen) if seen else 0
+    out |= {"merged_sectors": merged, "l2_read_sectors": out["l1_load_sectors"] - merged, "l2_write_sectors": out["l1_store_sectors"]}
+    if counts["spill_bytes"]:
+        out["spill_bytes"] = round(counts["spill_bytes"])
+    if p.whole:
+        live = ("l2_hit_sectors", "fabric_sectors", "dram_read_bytes", "dram_write_bytes", "l2_dirty_bytes")
+        return out | {name: round(timed.counts[name]) for name in live}
+    halves = np.repeat(np.array(machine.gpc_half) % machine.halves, machine.gpc_sms)
+    t = walk(full, machine, slots, np.tile(halves, slots // machine.sms), l2)
+    sector = machine.sector
+    return out | {
+        "l2_hit_sectors": out["l2_read_sectors"] + out["l2_write_sectors"] - round(t.near_misses / sector),
+        "fabric_sectors": round(t.fabric / sector),
+        "dram_read_bytes": round(t.dram_read),
+        "dram_write_bytes": round(t.dram_write),
+        "l2_dirty_bytes": round(t.dirty),
+    }
+
+
+def _bounds(counts: Tally, counters: Counters, m: Machine, matrix: str, full: Stream, cycles: float) -> dict[str, float]:
+    """Cycles the launch would take if only one resource limited it and all SMs were evenly loaded."""
+    from gpusim.launch.bounds import bounds
+
+    return bounds(counts, counters, m, matrix, full)
+
+
+def _said(p: Plan, full: Stream, ctas: int, whole: Whole) -> str:
+    parts = []
+    if p.steps is not None:
+        parts.append(f"{p.steps} of {full.trips} loop steps simulated, the rest at the measured time per step (residual {whole.residual:.1%})")
+    if p.repeated:
+        parts.append(f"{len(p.ctas)} of {ctas} CTAs simulated, {p.repeated} steady waves repeated")
+    return "; ".join(parts)
+
+
+def _timeline(timed: Timed) -> tuple[Span, ...]:
+    """Prologue, loop steps and epilogue of every simulated CTA."""
+    spans = []
+    for life in timed.lives:
+        edges = (life.begun, *life.marks, life.ended)
+        names = ("prologue", *(["step"] * (len(life.marks) - 1)), "epilogue")
+        spans += [Span(life.sm, life.number, a, b, name) for a, b, name in zip(edges, edges[1:], names, strict=False)]
+    return tuple(spans)
+
+
+def _digest(program: Program, spec: GpuSpec, options: tuple[Any, ...], counters: Counters, picoseconds: int) -> str:
+    """Of spec, program, options, integer counters and integer picoseconds: equal exactly where the report is."""
+    parts = [spec.model_dump(mode="json", exclude={"provenance"}), repr(program), list(options), counters, picoseconds]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -1,0 +1,110 @@
+"""Fast by structure: which loop steps and which blocks are simulated, and how the rest follows.
+
+Steady steps are left out of the middle of the loop and added at the measured time per step; steady waves are repeated at the
+measured time per wave. The L2 shrinks with the loop (`Plan.scale`), so that what survives from wave to wave is what would
+survive in the full run; traffic comes from its own pass (`traffic.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpusim.devices.gpu import Life, Timed
+from gpusim.devices.stream import Stream
+
+#: a launch of at most this many CTA steps is simulated whole
+WHOLE = 14_000
+#: loop steps kept where the loop is shortened, and leading waves kept where waves are repeated
+KEPT_STEPS, KEPT_WAVES = 32, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`steps` kept of each loop (None: all), `ctas` simulated in this order, `repeated` full waves left out after the
+    leading ones, `slots` CTAs a wave."""
+
+    steps: int | None
+    ctas: Sequence[int]
+    repeated: int
+    slots: int
+    scale: float
+
+    @property
+    def whole(self) -> bool:
+        return self.steps is None and not self.repeated
+
+
+def plan(ctas: int, trips: int, slots: int, exact: bool) -> Plan:
+    """What to simulate of `ctas` blocks with `trips` loop steps each, `slots` at a time."""
+    if exact or ctas * trips <= WHOLE:
+        return Plan(None, range(ctas), 0, slots, 1.0)
+    steps = KEPT_STEPS if trips > KEPT_STEPS * 3 // 2 else None
+    full = ctas // slots
+    repeated = max(0, full - KEPT_WAVES - 1)
+    head = range((full - repeated - 1) * slots) if repeated else range(ctas)
+    kept = [*head, *range(ctas - slots - ctas % slots, ctas)] if repeated else head
+    return Plan(steps, kept, repeated, slots, steps / trips if steps else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """The full launch: `cycles`, stall cycles summed over all CTAs by reason, and how well the steady part was steady."""
+
+    cycles: float
+    spans: tuple[float, ...]
+    residual: float
+
+
+def restore(timed: Timed, made: Stream, p: Plan) -> Whole:
+    """The time and the spans of the full launch from those of the shortened one."""
+    groups = _waves(timed.lives, p.slots)
+    missing = made.trips - len(made.steps)
+    per_step = [_per_step(g, made) for g in groups]
+    cycles = timed.end + missing * sum(per_step)
+    spans = [[s + missing * w for s, w in zip(*_spans(g, made), strict=True)] for g in groups]
+    total = [sum(column) for column in zip(*spans, strict=True)]
+    if p.repeated:
+        steady = KEPT_WAVES - 1
+        duration = _end(groups[steady]) - _end(groups[steady - 1]) + missing * per_step[steady]
+        cycles += p.repeated * duration
+        total = [t + p.repeated * s for t, s in zip(total, spans[steady], strict=True)]
+    return Whole(cycles, tuple(total), max((_unsteady(g, made) for g in groups), default=0.0) if missing else 0.0)
+
+
+def _waves(lives: Sequence[Life], slots: int) -> list[list[Life]]:
+    """CTAs in the order of their ends, a wave's worth at a time."""
+    ordered = sorted(lives, key=lambda life: life.ended)
+    return [ordered[i : i + slots] for i in range(0, len(ordered), slots)]
+
+
+def _end(group: list[Life]) -> float:
+    return group[-1].ended
+
+
+def _per_step(group: list[Life], made: Stream) -> float:
+    """Mean time of a step in the steady window."""
+    opens, closes = made.window
+    if closes <= opens:
+        return 0.0
+    return sum(life.marks[closes] - life.marks[opens] for life in group) / len(group) / (closes - opens)
+
+
+def _unsteady(group: list[Life], made: Stream) -> float:
+    """How much the two halves of the window differ, relative to a step."""
+    opens, closes = made.window
+    middle = (opens + closes) // 2
+    if middle <= opens or closes <= middle:
+        return 0.0
+    first = sum(life.marks[middle] - life.marks[opens] for life in group) / (middle - opens)
+    second = sum(life.marks[closes] - life.marks[middle] for life in group) / (closes - middle)
+    return abs(second / first - 1.0) if first else 0.0
+
+
+def _spans(group: list[Life], made: Stream) -> tuple[list[float], list[float]]:
+    """(spans as simulated, spans of one steady step), summed over the group."""
+    opens, closes = made.window
+    spans = [sum(column) for column in zip(*(life.spans for life in group), strict=True)]
+    windows = [life.window for life in group if life.window]
+    steady = [sum(column) / (closes - opens) for column in zip(*windows, strict=True)] if windows and closes > opens else [0.0] * len(spans)
+    return spans, steady

@@ -1,0 +1,105 @@
+"""Traffic without time: the distinct tiles of every wave and step, walked through the L2 halves in order.
+
+Used where the timing run is shortened: residency depends on what was really touched, so it is never extrapolated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpusim import effects as fx
+from gpusim.devices.stream import Placed, Stream
+from gpusim.ir.expr import evaluate
+from gpusim.launch.tally import grid_env
+from gpusim.parts.l2 import Half
+from gpusim.spec.resolve import Machine
+
+
+@dataclass(slots=True)
+class Traffic:
+    """Bytes by level for the whole launch; `near_misses` bytes that the near halves did not have."""
+
+    dram_read: float = 0.0
+    dram_write: float = 0.0
+    fabric: float = 0.0
+    near_misses: float = 0.0
+    dirty: float = 0.0
+
+
+def walk(made: Stream, machine: Machine, slots: int, half_of_slot: np.ndarray, l2: str) -> Traffic:
+    """The launch as waves of `slots` CTAs; CTA i of a wave looks in half `half_of_slot[i]`."""
+    foreign = machine.dirty_bytes if l2 == "foreign-dirty" else 0.0
+    walker = _Walker(machine, [Half(machine.half_bytes, machine.dirty_bytes, foreign) for _ in range(machine.halves)])
+    env, ctas = grid_env(made), made.lowered.program.ctas
+    loads = sorted({s for e, s in made.body if isinstance(e, fx.Copy | fx.Load)})
+    stores = sorted({s for e, s in made.epilogue if isinstance(e, fx.Store)})
+    keys = {s: _origins(made, s, env) for s in (*loads, *stores)}
+    cache: dict[tuple[int, int], Placed] = {}
+
+    def distinct(site: int, first: int, last: int) -> list[tuple[int, Placed]]:
+        """(half, place) of the different tiles that the CTAs first..last of a wave touch, in the order of the CTAs."""
+        pairs = np.stack([half_of_slot[: last - first], keys[site][first:last]])
+        _, at = np.unique(pairs, axis=1, return_index=True)
+        found = []
+        for i in np.sort(at):
+            number = first + int(i)
+            tile = (site, int(keys[site][number]))
+            if tile not in cache:
+                cache[tile] = Placed(made.sites[site], made.env(number), made.var, machine)
+            found.append((int(half_of_slot[i]), cache[tile]))
+        return found
+
+    for first in range(0, ctas, slots):
+        last = min(first + slots, ctas)
+        tiles = [t for s in loads for t in distinct(s, first, last)]
+        for k in range(made.trips):
+            for half, placed in tiles:
+                walker.read(half, placed, k)
+        for s in stores:
+            for half, placed in distinct(s, first, last):
+                walker.write(half, placed)
+    walker.traffic.dirty = sum(h.dirty for h in walker.halves)
+    return walker.traffic
+
+
+def _origins(made: Stream, site: int, env: dict[str, np.ndarray]) -> np.ndarray:
+    """A number per CTA that is equal exactly where the site's tile is."""
+    at = [np.broadcast_to(evaluate(o, env | {made.var: 0}), (made.lowered.program.ctas,)) for o in made.sites[site].box.origin]
+    code = at[0].astype(np.int64)
+    for more in at[1:]:
+        code = (code << 32) + more
+    return code
+
+
+class _Walker:
+    def __init__(self, machine: Machine, halves: list[Half]) -> None:
+        self.machine, self.halves, self.traffic = machine, halves, Traffic()
+
+    def read(self, near: int, placed: Placed, k: int) -> None:
+        nbytes = placed.touched(k).unique
+        if not nbytes:
+            return
+        t, key, part = self.traffic, placed.key + k * placed.stride, nbytes / self.machine.halves
+        for home in range(self.machine.halves):
+            cell = key * 2 + home
+            if self.halves[near].find(cell) is not None:
+                continue
+            t.near_misses += part
+            if home != near:
+                t.fabric += part
+            if home == near or self.halves[home].find(cell) is None:
+                t.dram_read += part
+                t.dram_write += self.halves[home].put(cell, part, 0.0)
+            if home != near:
+                t.dram_write += self.halves[near].put(cell, part, 0.0)
+
+    def write(self, near: int, placed: Placed) -> None:
+        nbytes = placed.touched(0).unique
+        part = nbytes / self.machine.halves
+        for home in range(self.machine.halves):
+            if home != near:
+                self.traffic.fabric += part
+                self.traffic.dram_write += self.halves[near].put(placed.key * 2 + home, part, 0.0)
+            self.traffic.dram_write += self.halves[home].put(placed.key * 2 + home, part, 0.0, dirty=True)

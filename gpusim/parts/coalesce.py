@@ -1,0 +1,40 @@
+"""The coalescer: which sectors and lines the accesses of a box touch. Pure; shared by every level's counters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+WARP_LANES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """rows x row_bytes of a box: `sectors` requested by the warps' instructions, `lines` they occupy in the L1 tag stage,
+    `unique` distinct bytes in whole sectors, `instructions` of the CTA."""
+
+    sectors: int
+    lines: int
+    unique: int
+    instructions: int
+
+
+@lru_cache(maxsize=4096)
+def touch(offset: int, rows: int, row_bytes: int, pitch_bytes: int, piece: int, sector: int, line: int) -> Touched:
+    """Rows of `row_bytes` at distance `pitch_bytes`, the first at byte `offset` of a line; a lane takes `piece` bytes.
+
+    A warp instruction covers 32 consecutive pieces of a row (or several rows, if a row has fewer).
+    """
+    if rows <= 0 or row_bytes <= 0:
+        return Touched(0, 0, 0, 0)
+    starts = offset + np.arange(rows, dtype=np.int64) * pitch_bytes
+    chunk = min(row_bytes, WARP_LANES * piece)
+    firsts = np.arange(0, row_bytes, chunk, dtype=np.int64)
+    begin = (starts[:, None] + firsts[None, :]).ravel()
+    end = np.minimum(begin + chunk, np.repeat(starts + row_bytes, len(firsts)))
+    sectors = int(((end - 1) // sector - begin // sector + 1).sum())
+    lines = int(((end - 1) // line - begin // line + 1).sum())
+    unique = int(((starts + row_bytes - 1) // sector - starts // sector + 1).sum()) * sector
+    return Touched(sectors, lines, unique, -(-rows * row_bytes // (WARP_LANES * piece)))

@@ -1,0 +1,97 @@
+"""Every number that a report derives from raw facts. None means that the run cannot know it; it is never shown as 0."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpusim.spec.device import GpuSpec
+from gpusim.trace.run import Run
+
+#: resources whose bound counts the whole chip: an empty SM does not make them slower
+CHIP_WIDE = ("dram", "l2", "fabric", "gpc", "launch")
+#: a resource that accounts for at least this share of the time is called the bottleneck
+BUSY = 0.6
+#: below this share of filled slots, empty slots are called the bottleneck
+FILLED = 0.7
+
+
+def share(part: float | None, whole: float | None) -> float | None:
+    """part / whole, None where either is unknown or the whole is nothing."""
+    return part / whole if part is not None and whole else None
+
+
+def total(counters: Mapping[str, int], *names: str) -> int | None:
+    """The sum of the counters that exist among `names`; None if there is none."""
+    known = [counters[name] for name in names if name in counters]
+    return sum(known) if known else None
+
+
+def tail_ctas(run: Run) -> int:
+    """CTAs of the last wave: all of them where there is one wave."""
+    return run.ctas - (run.waves - 1) * run.slots
+
+
+def slot_fill(run: Run) -> float:
+    """CTAs over the slots of all waves: 1 where every wave is full."""
+    return run.ctas / (run.waves * run.slots)
+
+
+def tflops(run: Run) -> float:
+    """Useful operations (2 m n k for a matrix product, no padding) per time, in 1e12 per second."""
+    return run.flops / run.time_ps
+
+
+def peak_tflops(run: Run, spec: GpuSpec) -> float | None:
+    """Published dense rate of the kernel's operand format at the published clock; None if the spec does not publish one."""
+    rate = spec.peak.get(str(run.params.get("dtype")))
+    return rate / 1e12 if rate else None
+
+
+def useful_share(run: Run) -> float | None:
+    """Useful operations over those the tensor cores did; the rest is padding of the edge tiles."""
+    fma = run.counters.get("tensor_fma")
+    return share(run.flops, 2 * fma) if fma else None
+
+
+def l2_hit_rate(run: Run) -> float | None:
+    """Share of the sectors that L2 received which hit the half that was asked."""
+    return share(run.counters.get("l2_hit_sectors"), total(run.counters, "l2_read_sectors", "l2_write_sectors"))
+
+
+def l1_hit_rate(run: Run) -> float | None:
+    """Share of the load sectors that L1 served. Only where the run counts L1 hits."""
+    return share(run.counters.get("l1_hit_sectors"), run.counters.get("l1_load_sectors"))
+
+
+def dram_share(run: Run, spec: GpuSpec) -> float | None:
+    """Bytes moved by DRAM over what the pins could move in the same time."""
+    moved = total(run.counters, "dram_read_bytes", "dram_write_bytes")
+    return share(moved, spec.dram.bandwidth * run.time_ps * 1e-12)
+
+
+def stall_shares(run: Run) -> dict[str, float]:
+    """Reason -> share of all warp-cycles, largest first. They add up to 1."""
+    ordered = sorted(run.stalls.items(), key=lambda item: (-item[1], item[0]))
+    return {reason: cycles / run.warp_cycles for reason, cycles in ordered} if run.warp_cycles else {}
+
+
+def bound_shares(run: Run) -> dict[str, float]:
+    """Resource -> share of the time it would take alone, largest first."""
+    ordered = sorted(run.bounds.items(), key=lambda item: (-item[1], item[0]))
+    return {name: cycles / run.cycles for name, cycles in ordered} if run.cycles else {}
+
+
+def bottleneck(run: Run) -> str:
+    """What sets the time: a resource of `bounds`, "wave_tail", "small_grid" or "latency".
+
+    A chip-wide resource that is busy wins. Then slots without a CTA: in the last wave ("wave_tail") or in the only one
+    ("small_grid"). Then any busy resource. If none is busy, somebody waits: "latency".
+    """
+    bounds = bound_shares(run)
+    name = next(iter(bounds), "latency")
+    busy = bounds.get(name, 0.0) >= BUSY
+    if busy and name.startswith(CHIP_WIDE):
+        return name
+    if slot_fill(run) < FILLED:
+        return "wave_tail" if run.waves > 1 else "small_grid"
+    return name if busy else "latency"

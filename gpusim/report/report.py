@@ -1,0 +1,187 @@
+"""The report of one run: what a user asks, prints, and writes to JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from gpusim.report import formulas
+from gpusim.spec.device import GpuSpec
+from gpusim.trace.run import Protocol, Run
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Facts of `run` on `spec`, and the numbers derived from them. What a run cannot know is None and is left out of `to_dict`.
+
+    values: tensor name -> computed array, if inputs were given.
+    """
+
+    run: Run
+    spec: GpuSpec = field(repr=False)
+    values: dict[str, np.ndarray] | None = field(default=None, repr=False)
+
+    @property
+    def gpu(self) -> str:
+        return self.run.gpu
+
+    @property
+    def kernel(self) -> str:
+        return self.run.kernel
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The kernel's parameters, with the defaults filled in."""
+        return self.run.params
+
+    @property
+    def ctas(self) -> int:
+        return self.run.ctas
+
+    @property
+    def waves(self) -> int:
+        return self.run.waves
+
+    @property
+    def tail_ctas(self) -> int:
+        """CTAs of the last wave."""
+        return formulas.tail_ctas(self.run)
+
+    @property
+    def ctas_per_sm(self) -> int:
+        return self.run.occupancy.ctas_per_sm
+
+    @property
+    def limiter(self) -> str:
+        """The resource that allows no more CTAs on an SM."""
+        return self.run.occupancy.limiter
+
+    @property
+    def cycles(self) -> float:
+        """SM cycles."""
+        return self.run.cycles
+
+    @property
+    def time_us(self) -> float:
+        """Microseconds."""
+        return self.run.time_ps / 1e6
+
+    @property
+    def clock_mhz(self) -> float:
+        return self.run.protocol.clock_mhz
+
+    @property
+    def tflops(self) -> float:
+        """Useful 1e12 operations per second (padding does not count)."""
+        return formulas.tflops(self.run)
+
+    @property
+    def peak_tflops(self) -> float | None:
+        """The published dense peak of the operand format."""
+        return formulas.peak_tflops(self.run, self.spec)
+
+    @property
+    def fraction_of_peak(self) -> float | None:
+        """tflops over the published dense peak of the operand format (at the published clock, not at this run's)."""
+        return formulas.share(self.tflops, self.peak_tflops)
+
+    @property
+    def dram_read_bytes(self) -> int | None:
+        return self.run.counters.get("dram_read_bytes")
+
+    @property
+    def dram_write_bytes(self) -> int | None:
+        return self.run.counters.get("dram_write_bytes")
+
+    @property
+    def l2_sectors(self) -> int | None:
+        """Read and written 32-byte sectors that L2 received from the SMs."""
+        return formulas.total(self.run.counters, "l2_read_sectors", "l2_write_sectors")
+
+    @property
+    def l1_sectors(self) -> int | None:
+        """Loaded and stored 32-byte sectors that the SMs requested."""
+        return formulas.total(self.run.counters, "l1_load_sectors", "l1_store_sectors")
+
+    @property
+    def shared_wavefronts(self) -> int | None:
+        return self.run.counters.get("shared_wavefronts")
+
+    @property
+    def l2_hit_rate(self) -> float | None:
+        return formulas.l2_hit_rate(self.run)
+
+    @property
+    def l1_hit_rate(self) -> float | None:
+        return formulas.l1_hit_rate(self.run)
+
+    @cached_property
+    def stalls(self) -> dict[str, float]:
+        """Nsight's stall reason -> share of the warps' life, largest first; "selected" is issuing. They add up to 1."""
+        return formulas.stall_shares(self.run)
+
+    @cached_property
+    def bound_shares(self) -> dict[str, float]:
+        """Resource -> share of the time that it would take alone, largest first."""
+        return formulas.bound_shares(self.run)
+
+    @cached_property
+    def bottleneck(self) -> str:
+        return formulas.bottleneck(self.run)
+
+    @cached_property
+    def advice(self) -> str:
+        """One sentence."""
+        from gpusim.report.advice import advise
+
+        return advise(self)
+
+    @property
+    def traffic(self) -> dict[str, int]:
+        """Every counter of the run; `trace.counters.MEANINGS` has units and Nsight's names."""
+        return self.run.counters
+
+    @property
+    def bounds(self) -> dict[str, float]:
+        """Resource -> cycles the run would take if only it limited."""
+        return self.run.bounds
+
+    @property
+    def protocol(self) -> Protocol:
+        return self.run.protocol
+
+    @property
+    def extrapolated(self) -> str:
+        """What was not simulated but extrapolated, with the residual; "" if everything was simulated."""
+        return self.run.extrapolated
+
+    @property
+    def digest(self) -> str:
+        """The same spec, program, options and result have the same digest."""
+        return self.run.digest
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain data for JSON, units in the keys."""
+        from gpusim.report.data import to_dict
+
+        return to_dict(self)
+
+    def detailed(self) -> str:
+        """The printed report, and every counter with its unit and the metric of Nsight Compute."""
+        from gpusim.report.text import render
+
+        return render(self, detailed=True)
+
+    def __str__(self) -> str:
+        from gpusim.report.text import render
+
+        return render(self)
+
+    def _repr_html_(self) -> str:
+        from gpusim.report.html import render
+
+        return render(self)

@@ -1,0 +1,118 @@
+"""The printed report: one block of lines, a name at the left of each."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpusim.report import formulas
+from gpusim.report.protocol import MEANING
+from gpusim.report.units import count, microseconds, percent, size
+from gpusim.trace.counters import MEANINGS
+
+if TYPE_CHECKING:
+    from gpusim.report.report import Report
+
+WIDTH, LABEL = 110, 14
+#: stall reasons below this share are added up as "other"
+SMALL = 0.01
+
+Line = tuple[str, str]
+
+
+def render(report: Report, *, detailed: bool = False, parameters: bool = True) -> str:
+    """The report as text. detailed: also every counter with its unit, its metric in Nsight Compute and its meaning."""
+    lines = [f"{report.kernel} on {report.gpu}"]
+    if parameters:
+        lines += wrap("parameters", "  ".join(f"{name}={value}" for name, value in report.params.items()))
+    for part in (_result, _machine, _traffic, _reasons, _provenance):
+        for label, text in part(report):
+            lines += wrap(label, text)
+    if detailed:
+        lines += ["", *counters(report)]
+    return "\n".join(lines)
+
+
+def wrap(label: str, text: str) -> list[str]:
+    """`text` beside `label`, over as many lines as it needs."""
+    return textwrap.wrap(f"{label:{LABEL}}{text}", WIDTH, subsequent_indent=" " * LABEL, break_long_words=False, break_on_hyphens=False)
+
+
+def _result(r: Report) -> Iterator[Line]:
+    yield "grid", f"{count(r.ctas)} CTAs, {_plural(r.waves, 'wave')} of {count(r.run.slots)} slots, {count(r.tail_ctas)} in the last wave"
+    yield "time", f"{microseconds(r.time_us)}, {count(r.cycles)} cycles at {r.clock_mhz:.0f} MHz"
+    rate = f"{r.tflops:.4g} TFLOP/s"
+    if r.fraction_of_peak is not None:
+        rate += f", {percent(r.fraction_of_peak)} of the published dense {r.params['dtype']} peak ({r.peak_tflops:.4g} TFLOP/s)"
+    yield "rate", rate
+    useful = formulas.useful_share(r.run)
+    if useful is not None and useful < 1:
+        yield "", f"{percent(useful)} of the tensor work is useful, the rest is padding of the tiles"
+
+
+def _machine(r: Report) -> Iterator[Line]:
+    o = r.run.occupancy
+    limits = ", ".join(f"{name} {allowed}" for name, allowed in sorted(o.limits.items(), key=lambda item: item[1]))
+    yield "occupancy", f"{_plural(o.ctas_per_sm, 'CTA')} per SM, limited by {o.limiter} (CTAs each would allow: {limits})"
+    spilled = f", {o.spilled_registers} of them spilled" if o.spilled_registers else ""
+    shared = size(o.shared_bytes_per_cta)
+    yield "", f"a CTA has {_plural(o.warps_per_cta, 'warp')}, {o.registers_per_thread} registers a thread{spilled}, {shared} shared memory"
+
+
+def _traffic(r: Report) -> Iterator[Line]:
+    c = r.run.counters
+    yield from _sectors("L1", c, "l1_load_sectors", "l1_store_sectors", "loaded", "stored", r.l1_hit_rate)
+    if r.shared_wavefronts is not None:
+        yield "shared", f"{count(r.shared_wavefronts)} wavefronts of 128 B"
+    yield from _sectors("L2", c, "l2_read_sectors", "l2_write_sectors", "read", "written", r.l2_hit_rate)
+    parts = [f"{size(c[key])} {word}" for key, word in (("dram_read_bytes", "read"), ("dram_write_bytes", "written")) if key in c]
+    if parts:
+        part = formulas.dram_share(r.run, r.spec)
+        yield "DRAM", ", ".join(parts) + (f", {percent(part)} of the pin bandwidth" if part is not None else "")
+
+
+def _sectors(label: str, c: dict[str, int], reads: str, writes: str, read: str, written: str, hits: float | None) -> Iterator[Line]:
+    parts = [f"{count(c[key])} sectors {word} ({size(32 * c[key])})" for key, word in ((reads, read), (writes, written)) if key in c]
+    if hits is not None:
+        parts.append(f"hit rate {percent(hits)}")
+    if parts:
+        yield label, ", ".join(parts)
+
+
+def _reasons(r: Report) -> Iterator[Line]:
+    large = {reason: part for reason, part in r.stalls.items() if part >= SMALL}
+    rest = sum(r.stalls.values()) - sum(large.values())
+    words = [f"{reason} {percent(part)}" for reason, part in large.items()]
+    if words:
+        yield "warps", ", ".join([*words, f"other {percent(rest)}"] if rest > 0.0005 else words)
+    if r.bound_shares:
+        yield "bounds", ", ".join(f"{name} {percent(part)}" for name, part in r.bound_shares.items()) + " of the time, if alone"
+    yield "bottleneck", r.bottleneck
+    yield "advice", r.advice
+
+
+def _provenance(r: Report) -> Iterator[Line]:
+    p = r.protocol
+    yield "protocol", f"{MEANING['l2'].get(p.l2, p.l2)}; {MEANING['launch'].get(p.launch, p.launch)}; SM clock {p.clock_mhz:.0f} MHz"
+    yield "reuse", r.extrapolated or "none: every block and step was simulated"
+    if r.run.unsupported:
+        yield "not modelled", "; ".join(r.run.unsupported)
+    if not r.spec.validated:
+        yield "validation", f"no measured kernels stand behind the model of {r.spec.name}"
+    if r.digest:
+        yield "digest", r.digest
+
+
+def counters(r: Report) -> list[str]:
+    """A table: counter, value, unit, Nsight Compute's metric, meaning."""
+    rows = [("counter", "value", "unit", "Nsight Compute", "meaning")]
+    for name, value in r.run.counters.items():
+        known = MEANINGS.get(name)
+        rows.append((name, count(value), known.unit if known else "", (known.metric if known else "") or "-", known.text if known else ""))
+    w = [max(len(row[i]) for row in rows) for i in range(4)]
+    return [f"{a:{w[0]}}  {b:>{w[1]}}  {c:{w[2]}}  {d:{w[3]}}  {e}".rstrip() for a, b, c, d, e in rows]
+
+
+def _plural(number: int, word: str) -> str:
+    return f"{count(number)} {word}" if number == 1 else f"{count(number)} {word}s"

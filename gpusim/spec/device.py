@@ -1,0 +1,157 @@
+"""What a GPU is, in numbers: the tree that a YAML file in `configs/` fills.
+
+Every field has a unit in its type and a meaning in its description; where each number comes from stands beside it in the
+YAML and is kept in `GpuSpec.provenance`. Nothing here is derived: `resolve.py` turns it into cycles and bytes per cycle.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gpusim.spec.units import Bytes, BytesPerSecond, Fraction, Hertz, Nanoseconds, OpsPerSecond, Plain
+
+Count = Annotated[int, Plain, Field(gt=0)]
+Half = Annotated[int, Plain, Field(ge=0, le=1)]
+Cycles = Annotated[float, Plain, Field(ge=0, json_schema_extra={"unit": "cycles"})]
+BytesPerCycle = Annotated[float, Plain, Field(gt=0, json_schema_extra={"unit": "B/cycle"})]
+FmaPerCycle = Annotated[float, Plain, Field(gt=0, json_schema_extra={"unit": "FMA/cycle/SM"})]
+
+
+class Part(BaseModel):
+    """A node of the tree: frozen, and a stranger's key is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Clocks(Part):
+    boost: Hertz = Field(description="SM clock without tensor work: the highest the chip runs at")
+    tensor: Hertz = Field(description="SM clock from the first tensor instruction on")
+
+
+class Chip(Part):
+    gpc_sms: tuple[Count, ...] = Field(min_length=1, description="SMs in each GPC, in the order in which blocks are dealt to GPCs")
+    gpc_half: tuple[Half, ...] = Field(description="the L2 half (0 or 1) each GPC belongs to")
+    sms_per_tpc: Count = Field(description="SMs that share a TPC and get consecutive blocks")
+    gpc_bytes_per_cycle: BytesPerCycle = Field(description="read data L2 delivers into one GPC, distinct lines")
+    merge_requests: Count = Field(description="SMs of one GPC whose requests for a line in flight are served by one L2 request (1: none)")
+    merge_window: Cycles = Field(description="how long after an L2 hit was requested another SM of the GPC may still join it, without queueing")
+
+
+class Sm(Part):
+    subcores: Count = Field(description="SM partitions, each with one warp scheduler that issues one instruction per cycle")
+    max_warps: Count = Field(description="resident warps of an SM")
+    max_ctas: Count = Field(description="resident CTAs of an SM")
+    registers: Count = Field(description="32-bit registers")
+    max_registers_per_thread: Count = Field(description="registers one thread can address")
+    register_granule: Count = Field(description="registers are given to a warp in multiples of this")
+    shared_max: Bytes = Field(description="shared memory of an SM at the largest carve-out")
+    shared_max_per_cta: Bytes = Field(description="largest shared memory one CTA may ask for")
+    shared_reserved_per_cta: Bytes = Field(description="shared memory the system takes of each CTA")
+    shared_granule: Bytes = Field(description="shared memory is given in multiples of this")
+    l1_and_shared: Bytes = Field(description="the SRAM that L1 and shared memory divide")
+    fma_lanes: Count = Field(description="fp32 FMA per cycle of the SM")
+    alu_lanes: Count = Field(description="integer and logic operations per cycle of the SM")
+    xu_lanes: Count = Field(description="special functions per cycle of the SM")
+    lsu_lanes: Count = Field(description="load/store lanes of the SM")
+    alu_latency: Cycles = Field(description="dependent issue of an ordinary instruction")
+    shared_latency: Cycles = Field(description="a shared-memory load without conflicts")
+    l1_latency: Cycles = Field(description="an L1 hit")
+    shared_bytes_per_cycle: BytesPerCycle = Field(description="shared memory, no conflicts")
+    l1_lines_per_cycle: Annotated[float, Field(gt=0, json_schema_extra={"unit": "lines/cycle"})] = Field(
+        description="distinct lines the L1 tag stage takes per cycle"
+    )
+    fill_bytes_per_cycle: BytesPerCycle = Field(description="read data one SM can receive from L2")
+    store_bytes_per_cycle: BytesPerCycle = Field(description="write data one SM can send to L2")
+    barrier_base: Cycles = Field(description="__syncthreads: cycles of the barrier itself")
+    barrier_per_warp: Cycles = Field(description="__syncthreads: additional cycles per warp of the CTA")
+    fence: Cycles = Field(description="making shared-memory stores visible to the asynchronous proxy (tensor core reading shared memory)")
+
+
+class MmaSync(Part):
+    """Warp-level matrix instructions (HMMA): operands in registers, brought there by ldmatrix."""
+
+    fma_per_cycle: dict[str, FmaPerCycle] = Field(description="dense FMA per cycle of the SM, by operand format")
+    latency: Cycles = Field(description="from issue to the accumulator, one m16n8k16")
+    ldmatrix: bool = Field(description="whether ldmatrix exists (else fragments are loaded with ordinary shared loads)")
+
+
+class Wgmma(Part):
+    """Warpgroup matrix instructions (HGMMA): m64nNkK, B and possibly A read from shared memory by the tensor core."""
+
+    fma_per_cycle: dict[str, FmaPerCycle] = Field(description="dense FMA per cycle of the SM, by operand format")
+    operand_base: Cycles = Field(description="an instruction that reads A from shared memory takes at least operand_base + N * operand_per_n")
+    operand_per_n: Cycles = Field(description="see operand_base: additional cycles per column of B")
+    latency: Cycles = Field(description="isolated latency of one instruction beyond its own cycles")
+    queue: Count = Field(description="instructions of one SM that may be outstanding before the next one waits at issue")
+    wide_multiply_steal: Cycles = Field(description="tensor cycles lost to one 64-bit multiply-add of a warp on the same sub-core")
+
+
+class Tensor(Part):
+    mma_sync: MmaSync = Field(description="warp-level matrix instructions")
+    wgmma: Wgmma | None = Field(default=None, description="warpgroup matrix instructions; absent on chips without")
+
+
+class CopyEngines(Part):
+    cp_async: bool = Field(description="whether asynchronous copies from global to shared memory exist")
+    cp_async_latency: Cycles = Field(description="cp.async over a plain load to the same level")
+    tma: bool = Field(description="whether the bulk copy engine exists")
+
+
+class L2(Part):
+    capacity: Bytes = Field(description="all of L2")
+    halves: Annotated[int, Plain, Field(ge=1, le=2)] = Field(
+        description="2: each SM looks in its near half; a line's home is in one half, the other keeps a copy"
+    )
+    usable: Fraction = Field(description="share of the capacity that LRU replacement effectively holds")
+    line: Bytes = Field(gt=0, description="bytes under one tag")
+    sector: Bytes = Field(gt=0, description="smallest piece L2 and the SMs exchange")
+    hit_latency: Cycles = Field(description="a load that hits the near half, from issue to use")
+    far_latency: Cycles = Field(description="added when the line comes from the other half")
+    read_bandwidth: BytesPerSecond = Field(description="read data L2 delivers to all SMs")
+    write_bandwidth: BytesPerSecond = Field(description="write data L2 takes from all SMs")
+    dirty_share: Fraction = Field(description="share of the capacity that may stay dirty")
+
+
+class Dram(Part):
+    standard: str = Field(description="HBM2, HBM2e, HBM3, HBM3e")
+    capacity: Bytes = Field(description="all of device memory")
+    bandwidth: BytesPerSecond = Field(description="pin bandwidth")
+    efficiency: Fraction = Field(description="share of the pin bandwidth that long reads reach")
+    mixed_loss: Fraction = Field(description="share of the bandwidth lost to turnaround when half of the traffic is writes")
+    latency: Nanoseconds = Field(description="added to an L2 access that misses at the line's home")
+    burst_spread: Nanoseconds = Field(description="how much later than the mean the last line of a burst of many lines arrives (banks, refresh)")
+    atom: Bytes = Field(gt=0, description="smallest piece moved")
+
+
+class Launch(Part):
+    overhead: Nanoseconds = Field(description="what timing events around a launch see beyond the kernel")
+    start: Nanoseconds = Field(description="from the start of the kernel's clock to the first instruction, and from the last exit to its end: an empty grid")
+    per_cta: Nanoseconds = Field(description="retiring and replacing a CTA, chip-wide")
+    cta_change: Cycles = Field(description="from the last store of a CTA to the first instruction of its successor in the slot")
+
+
+class GpuSpec(Part):
+    """One GPU. `peak` holds published dense rates by operand format; `validated` says whether measured kernels stand behind the model."""
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    architecture: str
+    compute_capability: str
+    validated: bool = False
+    note: str = ""
+    clocks: Clocks
+    chip: Chip
+    sm: Sm
+    tensor: Tensor
+    copy_engines: CopyEngines
+    l2: L2
+    dram: Dram
+    launch: Launch
+    peak: dict[str, OpsPerSecond] = Field(description="published dense rate; bf16, fp16, tf32 of the tensor cores, fp32 and fp64 of the others")
+    provenance: dict[str, str] = Field(default_factory=dict, repr=False, description="field path -> source")
+
+    @property
+    def sms(self) -> int:
+        return sum(self.chip.gpc_sms)

@@ -1,0 +1,121 @@
+"""GpuSpec + SM clock -> Machine: everything in SM cycles and bytes per SM cycle. The only unit conversion.
+
+What lives in nanoseconds or bytes per second (DRAM, L2 bandwidth, launch) is converted at the clock of the launch, so that a
+slower SM clock leaves it unchanged in time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusim.spec.device import GpuSpec, MmaSync, Wgmma
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A GPU at one SM clock. Rates are per cycle, latencies in cycles, sizes in bytes."""
+
+    name: str
+    clock_hz: float
+    gpc_sms: tuple[int, ...]
+    gpc_half: tuple[int, ...]
+    sms_per_tpc: int
+    gpc_rate: float
+    merge_requests: int
+    merge_window: float
+    subcores: int
+    issue_lanes: int
+    fma_lanes: int
+    alu_lanes: int
+    alu_latency: float
+    shared_latency: float
+    shared_rate: float
+    l1_bytes: int
+    l1_line_rate: float
+    l1_latency: float
+    fill_rate: float
+    store_rate: float
+    barrier_base: float
+    barrier_per_warp: float
+    fence: float
+    mma_sync: MmaSync
+    wgmma: Wgmma | None
+    cp_async: bool
+    cp_async_latency: float
+    halves: int
+    half_bytes: float
+    dirty_bytes: float
+    line: int
+    sector: int
+    l2_latency: float
+    far_latency: float
+    l2_read_rate: float
+    l2_write_rate: float
+    dram_rate: float
+    dram_mixed_loss: float
+    dram_latency: float
+    dram_spread: float
+    dram_atom: int
+    launch_overhead: float
+    launch_start: float
+    per_cta: float
+    cta_change: float
+
+    @property
+    def sms(self) -> int:
+        return sum(self.gpc_sms)
+
+
+def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
+    """`spec` at an SM clock of `clock_mhz` MHz."""
+    hz = clock_mhz * 1e6
+    ns = hz * 1e-9
+    sm, l2, dram = spec.sm, spec.l2, spec.dram
+    half = l2.capacity * l2.usable / l2.halves
+    return Machine(
+        name=spec.name,
+        clock_hz=hz,
+        gpc_sms=spec.chip.gpc_sms,
+        gpc_half=spec.chip.gpc_half,
+        sms_per_tpc=spec.chip.sms_per_tpc,
+        gpc_rate=spec.chip.gpc_bytes_per_cycle,
+        merge_requests=spec.chip.merge_requests,
+        merge_window=spec.chip.merge_window,
+        subcores=sm.subcores,
+        issue_lanes=32,
+        fma_lanes=sm.fma_lanes,
+        alu_lanes=sm.alu_lanes,
+        alu_latency=sm.alu_latency,
+        shared_latency=sm.shared_latency,
+        shared_rate=sm.shared_bytes_per_cycle,
+        l1_bytes=sm.l1_and_shared,
+        l1_line_rate=sm.l1_lines_per_cycle,
+        l1_latency=sm.l1_latency,
+        fill_rate=sm.fill_bytes_per_cycle,
+        store_rate=sm.store_bytes_per_cycle,
+        barrier_base=sm.barrier_base,
+        barrier_per_warp=sm.barrier_per_warp,
+        fence=sm.fence,
+        mma_sync=spec.tensor.mma_sync,
+        wgmma=spec.tensor.wgmma,
+        cp_async=spec.copy_engines.cp_async,
+        cp_async_latency=spec.copy_engines.cp_async_latency,
+        halves=l2.halves,
+        half_bytes=half,
+        dirty_bytes=l2.capacity * l2.dirty_share / l2.halves,
+        line=l2.line,
+        sector=l2.sector,
+        l2_latency=l2.hit_latency,
+        far_latency=l2.far_latency,
+        l2_read_rate=l2.read_bandwidth / hz,
+        l2_write_rate=l2.write_bandwidth / hz,
+        dram_rate=dram.bandwidth * dram.efficiency / hz,
+        dram_mixed_loss=dram.mixed_loss,
+        dram_latency=dram.latency * ns,
+        dram_spread=dram.burst_spread * ns,
+        dram_atom=dram.atom,
+        launch_overhead=spec.launch.overhead * ns,
+        launch_start=spec.launch.start * ns,
+        per_cta=spec.launch.per_cta * ns,
+        cta_change=spec.launch.cta_change,
+    )

@@ -1,0 +1,69 @@
+"""What a timing run hands to the report: raw facts, no formulas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpusim.trace.counters import Counters
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """Under which conditions time was taken. l2: "cold" (empty), "foreign-dirty" (full of another kernel's dirty lines).
+    launch: whether launch overhead is "in" or "out". clock_mhz: the SM clock during the kernel."""
+
+    l2: str
+    launch: str
+    clock_mhz: float
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """CTAs per SM and why not more. `limits`: resource -> CTAs it would allow; `limiter` the smallest."""
+
+    ctas_per_sm: int
+    limiter: str
+    limits: dict[str, int]
+    warps_per_cta: int
+    registers_per_thread: int
+    shared_bytes_per_cta: int
+    spilled_registers: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One stretch of an agent's life, for the timeline: reason is an Nsight stall name or "selected"."""
+
+    sm: int
+    cta: int
+    start: float
+    end: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """cycles: SM cycles from the first to the last instruction plus the kernel's own start and end (protocol.launch "in" adds the
+    launch). stalls: warp-cycles by reason, summed over all warps; they add up to `warp_cycles`. bounds: resource -> cycles
+    the run would take if only that resource limited it. extrapolated: what was not simulated and the residual ("" if all was)."""
+
+    gpu: str
+    kernel: str
+    params: dict[str, Any]
+    protocol: Protocol
+    occupancy: Occupancy
+    ctas: int
+    waves: int
+    slots: int
+    cycles: float
+    time_ps: int
+    flops: int
+    counters: Counters
+    stalls: dict[str, float]
+    warp_cycles: float
+    bounds: dict[str, float]
+    extrapolated: str = ""
+    unsupported: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = field(default=(), repr=False)
+    digest: str = ""

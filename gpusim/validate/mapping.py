@@ -1,0 +1,100 @@
+"""The one place where a measured case becomes a program, its launch and the options of a simulation.
+
+A case maps to something that can be simulated or to a reason why not; never to a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gpusim.errors import GpusimError
+from gpusim.ir.program import Program
+from gpusim.kernels.gemm import gemm
+from gpusim.validate.cases import Case
+from gpusim.validate.protocol import Measure
+
+#: the GPU that the measured cases come from, unless the user names another
+DEFAULT_GPU = "h200"
+
+#: parameters that a measured GEMM must have, all positive integers
+GEMM_SIZES = ("M", "N", "K", "BM", "BN", "BK", "warps", "stages", "group_m", "lda", "ldb", "ldc")
+
+
+class Unsupported(Exception):
+    """The case cannot be simulated; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mapped:
+    """`options` are keyword arguments of `simulate`; `shape` names the problem, whatever the configuration that solves it."""
+
+    program: Program
+    options: dict[str, Any]
+    shape: str
+
+
+def map_case(case: Case, measure: Measure) -> Mapped:
+    """The simulation that stands for `case` under `measure`; Unsupported with the reason if there is none."""
+    if not case.kernel:
+        raise Unsupported(f"a microbenchmark record ('{case.family}'): no program stands for it")
+    if case.kernel not in KERNELS:
+        raise Unsupported(f"no program for kernel '{case.kernel}'")
+    if case.number(*measure.truth) is None:
+        raise Unsupported(f"the case has no {' or '.join(measure.truth)}")
+    if (case.number("launches") or 1) != 1:
+        raise Unsupported("the case sums several launches")
+    try:
+        program, shape = KERNELS[case.kernel](case)
+    except GpusimError as error:
+        raise Unsupported(str(error)) from None
+    return Mapped(program, {"l2": measure.l2, "launch": measure.launch, "clock_mhz": None if measure.own_clock else _clock(case)}, shape)
+
+
+def _clock(case: Case) -> float:
+    """The measured SM clock inside the kernel in MHz."""
+    cycles, ns, clock = case.number("sm_cycles"), case.number("gpu_ns"), case.number("clock_mhz")
+    if clock is not None:
+        return clock
+    if cycles is None or ns is None:
+        raise Unsupported("the case has no clock_mhz")
+    return 1000 * cycles / ns
+
+
+def _gemm(case: Case) -> tuple[Program, str]:
+    """Registers and shared memory are left to the model, although the case knows them: they are part of what is validated.
+    Values ("zeros") act on the clock alone, and the clock is either given or not part of the comparison."""
+    p = case.params
+    for key in GEMM_SIZES:
+        if not isinstance(p.get(key), int) or isinstance(p[key], bool) or p[key] < 1:
+            raise Unsupported(f"params hold no positive integer '{key}'")
+    if p.get("layout", "row,row") != "row,row":
+        raise Unsupported(f"layout '{p['layout']}': only row-major operands have a program")
+    pitches = {key: p[key] for key in ("lda", "ldb", "ldc")}
+    program = gemm(
+        p["M"],
+        p["N"],
+        p["K"],
+        tile=(p["BM"], p["BN"], p["BK"]),
+        warps=p["warps"],
+        stages=p["stages"],
+        group_m=p["group_m"],
+        dtype=str(p.get("dtype")),
+        **pitches,
+    )
+    _agree(case, program)
+    return program, f"{p['M']}x{p['N']}x{p['K']}" + (" zeros" if p.get("data") == "zeros" else "")
+
+
+def _agree(case: Case, program: Program) -> None:
+    """What the record says about its launch must be what the program does."""
+    p = case.params
+    even = p["M"] % p["BM"] == p["N"] % p["BN"] == p["K"] % p["BK"] == 0
+    for key, ours in (("ctas", program.ctas), ("even", even)):
+        if key in p and p[key] != ours:
+            raise Unsupported(f"the record says {key} = {p[key]}, its sizes give {ours}")
+
+
+#: name of the measured kernel -> what builds its program from a case
+KERNELS: dict[str, Callable[[Case], tuple[Program, str]]] = {"gemm_kernel": _gemm}

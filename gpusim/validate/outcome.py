@@ -1,0 +1,29 @@
+"""What became of one measured case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`status` is "ok", "short" (simulated and listed, but too short to count) or "unsupported" (`reason` says why; `simulated` and
+    `error` are None). `error` is simulated / measured - 1. `shape` names the problem the case solves, "" if unsupported."""
+
+    id: str
+    group: str
+    family: str
+    measured: float | None
+    simulated: float | None
+    unit: str
+    error: float | None
+    status: str
+    reason: str | None
+    noise: float = 0.0
+    shape: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The case as `--json` writes it."""
+        return {key: getattr(self, key) for key in ("id", "group", "family", "measured", "simulated", "unit", "error", "status", "reason")}

@@ -1,0 +1,61 @@
+"""The two protocols under which a case is measured and simulated. They are never pooled: a number belongs to one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusim.errors import GpusimError
+from gpusim.trace.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What is compared, and how it is taken. `truth`: keys of the measured value, the first that is there counts.
+    `length`: keys of the duration in ns that decides what is short. `own_clock`: the model finds the clock; else the case gives it."""
+
+    name: str
+    unit: str
+    truth: tuple[str, ...]
+    length: tuple[str, ...]
+    l2: str
+    launch: str
+    own_clock: bool
+    text: str
+
+    def simulated(self, run: Run) -> float:
+        """The value of `run` that stands against the measured one, in `unit`."""
+        return float(run.cycles) if self.unit == "cycles" else run.time_ps / 1000
+
+
+MEASURES = {
+    m.name: m
+    for m in (
+        Measure(
+            "cycles",
+            "cycles",
+            truth=("sm_cycles",),
+            length=("gpu_ns",),
+            l2="cold",
+            launch="out",
+            own_clock=False,
+            text="cycles: L2 cold and clean, launch overhead out, at each case's measured clock, against sm_cycles",
+        ),
+        Measure(
+            "time",
+            "ns",
+            truth=("ns", "ns_median"),
+            length=("ns", "ns_median"),
+            l2="foreign-dirty",
+            launch="in",
+            own_clock=True,
+            text="time: L2 full of dirty foreign lines, launch overhead in, at the model's own clock, against ns",
+        ),
+    )
+}
+
+
+def measure_of(name: str) -> Measure:
+    """The protocol called `name`; GpusimError with the known names otherwise."""
+    if name not in MEASURES:
+        raise GpusimError(f"'{name}' is no measure.", where="--measure", hint=f"Give one of {', '.join(MEASURES)}.")
+    return MEASURES[name]

@@ -1,0 +1,81 @@
+"""From a measured case to a program: every measured GEMM maps, and what cannot be simulated says why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gpusim.validate.cases import Case, read
+from gpusim.validate.mapping import DEFAULT_GPU, KERNELS, Unsupported, map_case
+from gpusim.validate.protocol import MEASURES, measure_of
+
+CASES = {case.id: case for case in read(DEFAULT_GPU)}
+GEMMS = [case for case in CASES.values() if case.kernel in KERNELS]
+ONE = CASES["two_256x128x64_m2177_n2177_k2177"]
+
+
+def test_a_case_becomes_its_program_and_its_protocol() -> None:
+    mapped = map_case(ONE, MEASURES["cycles"])
+    wanted = {"m": 2177, "n": 2177, "k": 2177, "tile": "256x128x64", "warps": 8, "stages": 3, "group_m": 8, "dtype": "bf16"}
+    wanted |= {"lda": 2184, "ldb": 2184, "ldc": 2184}
+    assert wanted.items() <= mapped.program.params.items()
+    assert mapped.options == {"l2": "cold", "launch": "out", "clock_mhz": 1939}
+    assert map_case(ONE, MEASURES["time"]).options == {"l2": "foreign-dirty", "launch": "in", "clock_mhz": None}
+    assert mapped.shape == "2177x2177x2177"
+
+
+def test_every_measured_gemm_maps_with_the_grid_it_had() -> None:
+    assert len(GEMMS) == 692
+    assert all(map_case(case, MEASURES["cycles"]).program.ctas == case.params["ctas"] for case in GEMMS)
+
+
+def test_everything_else_is_unsupported_with_the_name_of_its_kernel() -> None:
+    others = [case for case in CASES.values() if case.kernel not in KERNELS]
+    assert len(others) + len(GEMMS) == len(CASES)
+    for case in others:
+        with pytest.raises(Unsupported, match="no program for kernel"):
+            map_case(case, MEASURES["cycles"])
+
+
+def test_registers_and_shared_memory_of_the_case_are_not_used() -> None:
+    lied = replace(ONE, record={**ONE.record, "regs": 1, "smem_bytes": 1, "spills": 0})
+    assert map_case(lied, MEASURES["cycles"]) == map_case(ONE, MEASURES["cycles"])
+
+
+def _changed(record: dict[str, Any] | None = None, **params: Any) -> Case:
+    return replace(ONE, record={**ONE.record, **(record or {})}, params={**ONE.params, **params})
+
+
+REFUSED = {
+    "tile": (_changed(BM=None), "no positive integer 'BM'"),
+    "text": (_changed(K="4096"), "no positive integer 'K'"),
+    "negative": (_changed(M=-1), "no positive integer 'M'"),
+    "layout": (_changed(layout="row,col"), "layout 'row,col'"),
+    "dtype": (_changed(dtype="fp3"), "unknown dtype 'fp3'"),
+    "odd tile": (_changed(BM=96, ctas=207), "not BMxBNxBK"),
+    "pitch": (_changed(lda=2000), "less than the row length"),
+    "ctas": (_changed(ctas=5), "the record says ctas = 5, its sizes give 162"),
+    "even": (_changed(even=True), "the record says even = True"),
+    "launches": (_changed({"launches": 3}), "several launches"),
+    "value": (_changed({"sm_cycles": None}), "the case has no sm_cycles"),
+    "clock": (_changed({"clock_mhz": None, "gpu_ns": None}), "no clock_mhz"),
+    "point": (replace(ONE, kernel=""), "microbenchmark"),
+}
+
+
+@pytest.mark.parametrize("case, words", REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_simulated_says_why(case: Case, words: str) -> None:
+    with pytest.raises(Unsupported, match=words):
+        map_case(case, MEASURES["cycles"])
+
+
+def test_the_clock_is_the_quotient_where_it_is_not_given() -> None:
+    case = _changed({"clock_mhz": None, "sm_cycles": 1800, "gpu_ns": 1000})
+    assert map_case(case, MEASURES["cycles"]).options["clock_mhz"] == pytest.approx(1800)
+
+
+def test_an_unknown_measure_names_the_known_ones() -> None:
+    with pytest.raises(Exception, match="cycles, time"):
+        measure_of("joules")
