@@ -1,6 +1,6 @@
 """The command `gpusim`: the table of its commands, and how mistakes end.
 
-Exit status: 0 done, 2 a mistake of the user (one paragraph on stderr), 130 interrupted with Ctrl-C.
+Exit status: 0 done, 1 the reader of the output has gone, 2 a mistake of the user (one paragraph on stderr), 130 interrupted with Ctrl-C.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # the reader (head, less) has gone; what it did not read must not be flushed again at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return 1
     except OSError as error:
         return _complain(f"{error.filename or 'output'}: {error.strerror or error}.")
     except KeyboardInterrupt:

@@ -138,5 +138,3 @@ def _progress() -> Iterator[Callable[[int, int, int], None]]:
             bar.update(task, completed=done, total=in_all)
 
         yield tell
-
-

@@ -19,7 +19,7 @@ def validate(
     gpu: Annotated[str, typer.Option(help="The GPU on which the cases were measured.")] = "h200",
     measure: Annotated[str, typer.Option(help="cycles (L2 cold, launch out, the case's clock) or time (foreign L2, launch in, the model's clock).")] = "cycles",
     min_us: Annotated[float, typer.Option("--min-us", help="Shorter cases are listed but do not count.")] = 10.0,
-    jobs: Annotated[int | None, typer.Option("--jobs", help="Processes. [default: all cores]", show_default=False)] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes. [default: all cores]", show_default=False)] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="OUT", help="Write the result as JSON; - is stdout.")] = None,
     worst: Annotated[int, typer.Option("--worst", metavar="N", help="Also list the N cases with the largest error.")] = 0,
     rank: Annotated[bool, typer.Option("--rank", help="Also ask: does the model put configurations of one shape in the right order?")] = False,

@@ -32,8 +32,9 @@ REASONS = (
     "gmma",
     "membar",
     "drain",
+    "no_instruction",
 )
-SELECTED, WAIT, BARRIER, LONG, SHORT, LG, MATH, GMMA, MEMBAR, DRAIN = range(len(REASONS))
+SELECTED, WAIT, BARRIER, LONG, SHORT, LG, MATH, GMMA, MEMBAR, DRAIN, NO_INSTRUCTION = range(len(REASONS))
 
 
 class Cta:

@@ -8,10 +8,11 @@ from typing import Any
 
 import simpy
 
-from gpusim.devices.cta import REASONS, Cta, Executor
+from gpusim.devices.cta import NO_INSTRUCTION, REASONS, Cta, Executor
 from gpusim.devices.memory import Memory
 from gpusim.devices.stream import Placed, Stream
 from gpusim.engine.clock import start, until
+from gpusim.engine.noise import noise
 from gpusim.engine.server import Server
 from gpusim.parts.sm import Gpc, Sm
 from gpusim.spec.resolve import Machine
@@ -56,27 +57,28 @@ class Gpu:
         self.lives: list[Life] = []
         self.ended = 0.0
 
-    def run(self, ctas: Sequence[int]) -> Timed:
-        """Simulate the blocks `ctas`, dealt in this order: one to each SM, GPC after GPC, then the next round; a freed
-        slot takes the next block."""
+    def run(self, ctas: Sequence[int], dealt: Sequence[int]) -> Timed:
+        """Simulate the blocks `ctas`: the first ones go to the SMs `dealt`, a freed slot takes the next."""
         queue = iter(ctas)
-        for _ in range(self.slots_per_sm):
-            for sm in self.sms:
-                first = next(queue, None)
-                if first is None:
-                    break
-                start(self.env, self._slot(sm, first, queue))
+        for sm, first in zip(dealt, queue, strict=False):
+            start(self.env, self._slot(self.sms[sm], first, queue))
         self.env.run()
         counts = self._counts()
-        return Timed(max(self.ended, self.memory.last), tuple(self.lives), counts, self._busy())
+        return Timed(max(self.ended, self.memory.last + self.machine.l2_latency + self.machine.far_latency), tuple(self.lives), counts, self._busy())
 
     def _slot(self, sm: Sm, number: int, queue: Iterator[int]) -> Generator[Any, Any, None]:
         """Blocks that live one after the other in one slot of an SM."""
         env, made = self.env, self.stream
+        yield until(env, self.machine.start_spread * noise(number))
         following: int | None = number
         while following is not None:
             block = made.env(following)
-            cta = Cta(following, sm, env.now, [Placed(site, block, made.var, self.machine) for site in made.sites])
+            begun = env.now
+            if not sm.warm:
+                sm.warm = True
+                yield until(env, begun + self.machine.cold_fetch)
+            cta = Cta(following, sm, begun, [Placed(site, block, made.var, self.machine) for site in made.sites])
+            cta.spend(NO_INSTRUCTION, env.now)
             yield from self.executor.run(cta)
             self.lives.append(Life(following, sm.index, cta.begun, cta.t, tuple(cta.life), tuple(cta.marks), tuple(cta.window)))
             self.ended = max(self.ended, cta.t)

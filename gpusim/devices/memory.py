@@ -6,6 +6,7 @@ up as one cell per home half; it is never cut into sectors.
 
 from __future__ import annotations
 
+from gpusim.engine.noise import tail
 from gpusim.engine.server import Server
 from gpusim.parts.l2 import Half
 from gpusim.parts.sm import Flight, Gpc, Sm
@@ -43,7 +44,8 @@ class Memory:
         served = max(port, gpc.port.book(now, nbytes), chip, issued)
         done, missed = self._lookup(gpc, key, nbytes, sectors, now, served, extra)
         queue = chip - now - nbytes / self.read.rate
-        gpc.table[key] = Flight(done if missed else now + m.merge_window + queue, done)
+        landed = done - m.l2_latency - extra if missed else 0.0
+        gpc.table[key] = Flight(max(landed, now + m.merge_window + queue), done)
         return done
 
     def _lookup(self, gpc: Gpc, key: int, nbytes: int, sectors: int, now: float, served: float, extra: float) -> tuple[float, bool]:
@@ -65,7 +67,8 @@ class Memory:
                     arrival += m.far_latency
                     cell = self.halves[home].find(cell_key)
                 if cell is None:
-                    arrival = max(arrival, self._from_dram(part, now)) + m.dram_latency + m.dram_spread
+                    late = m.dram_spread * tail(cell_key)
+                    arrival = max(arrival, self._from_dram(part, now)) + m.dram_latency + late
                     self._put(home, cell_key, part, arrival, now)
                 if home != near:
                     self._put(near, cell_key, part, arrival, now)

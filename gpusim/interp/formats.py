@@ -47,9 +47,13 @@ def round_mantissa(values: np.ndarray, bits: int) -> np.ndarray:
     """float32 `values` with the mantissa rounded to `bits` explicit bits, nearest, ties to even. inf and nan stay."""
     drop = 23 - bits
     raw = np.ascontiguousarray(values, dtype=np.float32).view(np.uint32)
-    tie = (raw >> drop) & 1
-    near = (raw + tie + np.uint32((1 << (drop - 1)) - 1)) & np.uint32(0xFFFFFFFF << drop & 0xFFFFFFFF)
-    return np.where(np.isfinite(values), near.view(np.float32), values)
+    near = raw >> drop
+    near &= 1  # odd numbers are rounded up at a tie
+    near += raw
+    near += (1 << (drop - 1)) - 1
+    near &= 0xFFFFFFFF << drop & 0xFFFFFFFF
+    strange = np.isnan(values)
+    return np.where(strange, values, near.view(np.float32)) if strange.any() else near.view(np.float32)
 
 
 def _tf32(values: np.ndarray) -> np.ndarray:

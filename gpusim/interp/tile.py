@@ -13,6 +13,7 @@ from gpusim.interp.formats import COMPUTE, OPERAND, rounded, settle
 from gpusim.interp.functions import MAPS, REDUCES
 from gpusim.interp.inputs import random_inputs
 from gpusim.interp.memory import Memory
+from gpusim.interp.product import product
 from gpusim.ir.blocks import Scalars, program_ids, run, value
 from gpusim.ir.check import check
 from gpusim.ir.infer import TileType, tile_types
@@ -77,11 +78,11 @@ class _Batch:
 
     def dot(self, op: Dot, rows: np.ndarray) -> None:
         held, acc = self.tiles[op.acc]
-        product = np.matmul(self.operand(op.a, rows), self.operand(op.b, rows), dtype=acc.dtype)
+        added = product(self.operand(op.a, rows), self.operand(op.b, rows))
         if held is rows:
-            acc += product
+            acc += added
         else:
-            acc[np.searchsorted(held, rows)] += product
+            acc[np.searchsorted(held, rows)] += added
 
     def operand(self, name: str, rows: np.ndarray) -> np.ndarray:
         array = self.get(name, rows)

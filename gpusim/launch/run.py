@@ -14,6 +14,7 @@ from gpusim.errors import GpusimError
 from gpusim.ir.check import check
 from gpusim.ir.program import Program
 from gpusim.launch import laws
+from gpusim.launch.dealing import deal
 from gpusim.launch.occupancy import occupancy
 from gpusim.launch.shorten import Plan, Whole, plan, restore
 from gpusim.launch.tally import Tally, tally
@@ -56,7 +57,7 @@ def simulate(
     p = plan(program.ctas, full.trips, slots, exact)
     made = full if p.steps is None else stream(lowered, p.steps)
     gpu = Gpu(machine, made, held.ctas_per_sm, l2, p.scale)
-    timed = gpu.run(p.ctas)
+    timed = gpu.run(p.ctas, deal(machine, program.ctas, held.ctas_per_sm))
     whole = restore(timed, made, p)
     counts = tally(full, machine)
     counters = _counters(counts, timed, p, full, machine, slots, l2)

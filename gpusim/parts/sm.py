@@ -30,9 +30,10 @@ class Flight:
 
 class Sm:
     """Servers in SM cycles: `issue` slots of one sub-core (all are equally loaded), `tensor` cycles, `shared` passes,
-    `l1` lines, `fill` bytes from L2, `store` bytes to L2."""
+    `l1` lines, `fill` bytes from L2, `store` bytes to L2; `warm`: its instructions have
+    been fetched once."""
 
-    __slots__ = ("index", "gpc", "issue", "tensor", "shared", "l1", "fill", "store")
+    __slots__ = ("index", "gpc", "issue", "tensor", "shared", "l1", "fill", "store", "warm")
 
     def __init__(self, index: int, gpc: Gpc, machine: Machine) -> None:
         self.index = index
@@ -43,3 +44,4 @@ class Sm:
         self.l1 = Server(machine.l1_line_rate)
         self.fill = Server(machine.fill_rate)
         self.store = Server(machine.store_rate)
+        self.warm = False

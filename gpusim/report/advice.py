@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpusim.report.formulas import slot_fill, useful_share
-from gpusim.report.units import percent
+from gpusim.report.units import percent, plural
 
 if TYPE_CHECKING:
     from gpusim.report.report import Report
@@ -25,7 +25,7 @@ class Row:
 
 
 def _limited_by(*names: str) -> Callable[[Report], bool]:
-    return lambda r: r.bottleneck.startswith(names)
+    return lambda r: r.bottleneck.lower().startswith(names)
 
 
 def _waits_for(reason: str) -> Callable[[Report], bool]:
@@ -34,17 +34,17 @@ def _waits_for(reason: str) -> Callable[[Report], bool]:
 
 ROWS: tuple[Row, ...] = (
     Row(
-        lambda r: r.run.occupancy.spilled_registers > 0,
-        "{r.run.occupancy.spilled_registers} registers a thread spill to local memory: use more warps or a smaller tile.",
-    ),
-    Row(
-        _limited_by("wave_tail"),
-        "The last of {r.waves} waves has {r.tail_ctas} CTAs for {r.run.slots} slots, and {idle} of all slot time is empty: "
+        _limited_by("wave tail"),
+        "The last of {r.waves} waves has {tail} for {r.run.slots} slots, and {idle} of all slot time is empty: "
         "choose a tile or a size whose CTAs fill whole waves ({full} instead of {r.ctas}).",
     ),
     Row(
-        _limited_by("small_grid"),
-        "{r.ctas} CTAs leave {free} of {r.run.slots} slots empty: smaller tiles, or splitting K, would put more SMs to work.",
+        _limited_by("small grid"),
+        "{free} of {r.run.slots} slots are empty, for there are only {ctas}: smaller tiles, or splitting K, would put more SMs to work.",
+    ),
+    Row(
+        lambda r: r.run.occupancy.spilled_registers > 0,
+        "{r.run.occupancy.spilled_registers} registers a thread spill to local memory: use more warps or a smaller tile.",
     ),
     Row(
         lambda r: (useful_share(r.run) or 1.0) < 1 - PADDING,
@@ -52,14 +52,14 @@ ROWS: tuple[Row, ...] = (
     ),
     Row(
         _limited_by("tensor"),
-        "The tensor cores are the limit, {busy} of the time: only less work or a faster operand format helps much.",
+        "The tensor cores are the limit, {busy} of the time: without less work or a faster operand format no more than the other {rest} can be won.",
     ),
     Row(
         _limited_by("dram"),
         "DRAM is the limit, {busy} of the time: larger tiles, or another group_m, read the operands fewer times.",
     ),
     Row(
-        _limited_by("l2", "fabric", "gpc", "fill"),
+        _limited_by("l2", "fabric", "gpc", "sm fill"),
         "The way from L2 to the SMs is the limit ({r.bottleneck}), {busy} of the time: larger tiles read the operands fewer times.",
     ),
     Row(
@@ -99,12 +99,16 @@ def advise(report: Report) -> str:
 
 def _numbers(r: Report) -> dict[str, int | str]:
     reason = main_wait(r)
+    busy = r.bound_shares.get(r.bottleneck, 0.0)
     return {
         "idle": percent(1 - slot_fill(r.run)),
         "full": max(1, r.waves - 1) * r.run.slots,
+        "tail": plural(r.tail_ctas, "CTA"),
+        "ctas": plural(r.ctas, "CTA"),
         "free": r.run.slots - r.ctas,
         "useful": percent(useful_share(r.run) or 1.0),
-        "busy": percent(r.bound_shares.get(r.bottleneck, 0.0)),
+        "busy": percent(busy),
+        "rest": percent(1 - busy),
         "reason": reason,
         "wait": percent(r.stalls.get(reason, 0.0)),
     }

@@ -22,7 +22,6 @@ def why_slower(a: Report, b: Report) -> str:
     return f"{_size(b)} takes {cost} of {_size(a)}, in as many waves ({b.waves}): {b.advice}"
 
 
-
 def _size(report: Report) -> str:
     sizes = [str(report.params[name]) for name in ("m", "n", "k") if name in report.params]
     return f"size {sizes[0]}" if sizes and len(set(sizes)) == 1 else f"{report.kernel} {' x '.join(sizes)}".strip()

@@ -7,12 +7,8 @@ from collections.abc import Mapping
 from gpusim.spec.device import GpuSpec
 from gpusim.trace.run import Run
 
-#: resources whose bound counts the whole chip: an empty SM does not make them slower
-CHIP_WIDE = ("dram", "l2", "fabric", "gpc", "launch")
 #: a resource that accounts for at least this share of the time is called the bottleneck
 BUSY = 0.6
-#: below this share of filled slots, empty slots are called the bottleneck
-FILLED = 0.7
 
 
 def share(part: float | None, whole: float | None) -> float | None:
@@ -82,16 +78,16 @@ def bound_shares(run: Run) -> dict[str, float]:
 
 
 def bottleneck(run: Run) -> str:
-    """What sets the time: a resource of `bounds`, "wave_tail", "small_grid" or "latency".
+    """What sets the time: a resource of `bounds`, "wave tail", "small grid" or "latency".
 
-    A chip-wide resource that is busy wins. Then slots without a CTA: in the last wave ("wave_tail") or in the only one
-    ("small_grid"). Then any busy resource. If none is busy, somebody waits: "latency".
+    A bound assumes that all SMs work all the time. So the largest bound over the time is slot_fill (how many of the slots have a
+    CTA) times how busy the resource is where there is one. If neither makes the resource busy overall, the smaller factor is to
+    blame: slots without a CTA, in the last wave ("wave tail") or in the only one ("small grid"), or waiting ("latency").
     """
-    bounds = bound_shares(run)
-    name = next(iter(bounds), "latency")
-    busy = bounds.get(name, 0.0) >= BUSY
-    if busy and name.startswith(CHIP_WIDE):
+    name, busy = next(iter(bound_shares(run).items()), ("latency", 0.0))
+    if busy >= BUSY:
         return name
-    if slot_fill(run) < FILLED:
-        return "wave_tail" if run.waves > 1 else "small_grid"
-    return name if busy else "latency"
+    fill = slot_fill(run)
+    if fill < busy / fill:
+        return "wave tail" if run.waves > 1 else "small grid"
+    return "latency"

@@ -34,8 +34,7 @@ class Point:
 
     @property
     def label(self) -> str:
-        waves = "1 wave" if self.waves == 1 else f"{self.waves} waves"
-        return f"{self.x:.10g}: {self.ctas} tiles, {waves}, tail {self.tail_ctas}"
+        return f"{self.x:.10g}: {self.ctas} tiles, {self.waves} waves, tail {self.tail_ctas}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 from gpusim.report import formulas
 from gpusim.report.protocol import MEANING
-from gpusim.report.units import count, microseconds, percent, size
+from gpusim.report.units import count, microseconds, percent, plural, size
 from gpusim.trace.counters import MEANINGS
 
 if TYPE_CHECKING:
     from gpusim.report.report import Report
 
 WIDTH, LABEL = 110, 14
+#: pieces between commas that are shorter than this are not broken
+SHORT = 32
+HARD_SPACE = "\N{NO-BREAK SPACE}"
 #: stall reasons below this share are added up as "other"
 SMALL = 0.01
 
@@ -35,12 +38,15 @@ def render(report: Report, *, detailed: bool = False, parameters: bool = True) -
 
 
 def wrap(label: str, text: str) -> list[str]:
-    """`text` beside `label`, over as many lines as it needs."""
-    return textwrap.wrap(f"{label:{LABEL}}{text}", WIDTH, subsequent_indent=" " * LABEL, break_long_words=False, break_on_hyphens=False)
+    """`text` beside `label`, over as many lines as it needs; short pieces between commas stay in one line."""
+    pieces = [piece.replace(" ", HARD_SPACE) if len(piece) < SHORT else piece for piece in text.split(", ")]
+    whole = f"{label:{LABEL}}{', '.join(pieces)}".replace(" %", f"{HARD_SPACE}%")
+    lines = textwrap.wrap(whole, WIDTH, subsequent_indent=" " * LABEL, break_long_words=False, break_on_hyphens=False)
+    return [line.replace(HARD_SPACE, " ") for line in lines]
 
 
 def _result(r: Report) -> Iterator[Line]:
-    yield "grid", f"{count(r.ctas)} CTAs, {_plural(r.waves, 'wave')} of {count(r.run.slots)} slots, {count(r.tail_ctas)} in the last wave"
+    yield "grid", f"{plural(r.ctas, 'CTA')}, {plural(r.waves, 'wave')} of {count(r.run.slots)} slots, {count(r.tail_ctas)} in the last wave"
     yield "time", f"{microseconds(r.time_us)}, {count(r.cycles)} cycles at {r.clock_mhz:.0f} MHz"
     rate = f"{r.tflops:.4g} TFLOP/s"
     if r.fraction_of_peak is not None:
@@ -54,22 +60,26 @@ def _result(r: Report) -> Iterator[Line]:
 def _machine(r: Report) -> Iterator[Line]:
     o = r.run.occupancy
     limits = ", ".join(f"{name} {allowed}" for name, allowed in sorted(o.limits.items(), key=lambda item: item[1]))
-    yield "occupancy", f"{_plural(o.ctas_per_sm, 'CTA')} per SM, limited by {o.limiter} (CTAs each would allow: {limits})"
+    yield "occupancy", f"{plural(o.ctas_per_sm, 'CTA')} per SM, limited by {o.limiter} (CTAs each would allow: {limits})"
     spilled = f", {o.spilled_registers} of them spilled" if o.spilled_registers else ""
     shared = size(o.shared_bytes_per_cta)
-    yield "", f"a CTA has {_plural(o.warps_per_cta, 'warp')}, {o.registers_per_thread} registers a thread{spilled}, {shared} shared memory"
+    yield "", f"a CTA has {plural(o.warps_per_cta, 'warp')}, {o.registers_per_thread} registers a thread{spilled}, {shared} shared memory"
 
 
 def _traffic(r: Report) -> Iterator[Line]:
     c = r.run.counters
     yield from _sectors("L1", c, "l1_load_sectors", "l1_store_sectors", "loaded", "stored", r.l1_hit_rate)
     if r.shared_wavefronts is not None:
-        yield "shared", f"{count(r.shared_wavefronts)} wavefronts of 128 B"
+        yield "shared", f"{count(r.shared_wavefronts)} wavefronts of up to 128 B ({size(128 * r.shared_wavefronts)})"
     yield from _sectors("L2", c, "l2_read_sectors", "l2_write_sectors", "read", "written", r.l2_hit_rate)
-    parts = [f"{size(c[key])} {word}" for key, word in (("dram_read_bytes", "read"), ("dram_write_bytes", "written")) if key in c]
+    parts = [
+        f"{count(c[key] / 32)} sectors {word} ({size(c[key])})" for key, word in (("dram_read_bytes", "read"), ("dram_write_bytes", "written")) if key in c
+    ]
+    if c.get("l2_dirty_bytes"):
+        parts.append(f"{size(c['l2_dirty_bytes'])} more stay dirty in L2")
     if parts:
         part = formulas.dram_share(r.run, r.spec)
-        yield "DRAM", ", ".join(parts) + (f", {percent(part)} of the pin bandwidth" if part is not None else "")
+        yield "DRAM", ", ".join(parts) + (f", pin bandwidth {percent(part)} used" if part is not None else "")
 
 
 def _sectors(label: str, c: dict[str, int], reads: str, writes: str, read: str, written: str, hits: float | None) -> Iterator[Line]:
@@ -112,7 +122,3 @@ def counters(r: Report) -> list[str]:
         rows.append((name, count(value), known.unit if known else "", (known.metric if known else "") or "-", known.text if known else ""))
     w = [max(len(row[i]) for row in rows) for i in range(4)]
     return [f"{a:{w[0]}}  {b:>{w[1]}}  {c:{w[2]}}  {d:{w[3]}}  {e}".rstrip() for a, b, c, d, e in rows]
-
-
-def _plural(number: int, word: str) -> str:
-    return f"{count(number)} {word}" if number == 1 else f"{count(number)} {word}s"

@@ -28,3 +28,8 @@ def microseconds(value: float) -> str:
     if value >= 1000:
         return f"{value / 1000:.4g} ms"
     return f"{value:.4g} us"
+
+
+def plural(number: int, word: str) -> str:
+    """1, "CTA" -> "1 CTA"; 2, "CTA" -> "2 CTAs"."""
+    return f"{count(number)} {word}" if number == 1 else f"{count(number)} {word}s"

@@ -128,6 +128,8 @@ class Dram(Part):
 class Launch(Part):
     overhead: Nanoseconds = Field(description="what timing events around a launch see beyond the kernel")
     start: Nanoseconds = Field(description="from the start of the kernel's clock to the first instruction, and from the last exit to its end: an empty grid")
+    start_spread: Nanoseconds = Field(description="the first CTAs of a launch start within this time of each other")
+    cold_fetch: Nanoseconds = Field(description="what an SM's first CTA of a launch waits for instructions and kernel parameters that no cache holds")
     per_cta: Nanoseconds = Field(description="retiring and replacing a CTA, chip-wide")
     cta_change: Cycles = Field(description="from the last store of a CTA to the first instruction of its successor in the slot")
 

@@ -58,6 +58,8 @@ class Machine:
     dram_atom: int
     launch_overhead: float
     launch_start: float
+    start_spread: float
+    cold_fetch: float
     per_cta: float
     cta_change: float
 
@@ -116,6 +118,8 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         dram_atom=dram.atom,
         launch_overhead=spec.launch.overhead * ns,
         launch_start=spec.launch.start * ns,
+        start_spread=spec.launch.start_spread * ns,
+        cold_fetch=spec.launch.cold_fetch * ns,
         per_cta=spec.launch.per_cta * ns,
         cta_change=spec.launch.cta_change,
     )

@@ -212,3 +212,10 @@ def test_rows_in_the_cache_are_plain_json(launch: ModuleType, tmp_path: Path) ->
     gs.sweep(gs.kernels.gemm, gpu="a100", m=256, cache=tmp_path / "points.jsonl")
     entry = json.loads((tmp_path / "points.jsonl").read_text())
     assert set(entry) == {"key", "row"} and entry["row"]["m"] == 256
+
+
+def test_two_processes_give_what_one_gives(tmp_path: Path) -> None:
+    axes: dict = {"gpu": "a100", "m": [256, 512], "n": 256, "k": 128}
+    one = gs.sweep(gs.kernels.gemm, **axes)
+    two = gs.sweep(gs.kernels.gemm, **axes, jobs=2, cache=tmp_path / "points.jsonl")
+    assert one.to_dict("records") == two.to_dict("records") and len(Cache(tmp_path / "points.jsonl").load()) == 2

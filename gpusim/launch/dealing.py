@@ -1,0 +1,44 @@
+"""Which SM gets which block first: the order in which a launch's first blocks are dealt.
+
+Measured on one chip (start stamps and SM numbers of every block, `tests/hardware/data/placement.md`): GPCs get equal numbers of
+blocks, consecutive blocks stay in one GPC, and a GPC with fewer blocks than SMs fills one SM of each TPC first. Full
+rounds give every SM one block before any SM gets its next.
+"""
+
+from __future__ import annotations
+
+from gpusim.spec.resolve import Machine
+
+
+def deal(machine: Machine, ctas: int, slots_per_sm: int) -> list[int]:
+    """SM index for each of the first blocks; as many as there are slots, or blocks."""
+    order: list[int] = []
+    full = [sm for gpc in range(len(machine.gpc_sms)) for sm in _members(machine, gpc)]
+    for _ in range(slots_per_sm):
+        left = ctas - len(order)
+        if left <= 0:
+            break
+        order += full if left >= machine.sms else _partial(machine, left)
+    return order
+
+
+def _members(machine: Machine, gpc: int) -> list[int]:
+    first = sum(machine.gpc_sms[:gpc])
+    return list(range(first, first + machine.gpc_sms[gpc]))
+
+
+def _partial(machine: Machine, ctas: int) -> list[int]:
+    """Fewer blocks than SMs: even shares, no GPC beyond its SMs."""
+    shares = [0] * len(machine.gpc_sms)
+    while ctas:
+        open_ = [g for g, n in enumerate(machine.gpc_sms) if shares[g] < n]
+        for g in open_[:ctas]:
+            shares[g] += 1
+        ctas -= min(ctas, len(open_))
+    out: list[int] = []
+    for gpc, share in enumerate(shares):
+        members, tpc = _members(machine, gpc), machine.sms_per_tpc
+        by_place = [m for place in range(tpc) for m in members[place::tpc]]
+        chosen = by_place[:share]
+        out += sorted(chosen)
+    return out

@@ -1,0 +1,41 @@
+"""Every example runs from start to end, and prints what it promises."""
+
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples"
+EXAMPLES = sorted(FOLDER.glob("*.py"))
+
+#: example -> what must stand in its output
+PROMISES = {
+    "01_first_gemm.py": ["gemm on h200-sxm", "bottleneck", "dram__bytes_read.sum"],
+    "02_wave_cliff.py": ["1792: tiles 98, waves 1, in the last 98", "1793: tiles 120, waves 2, in the last 12", "wave tail"],
+    "03_change_one_number.py": ["slow-memory", "small-l2", "as on h100-sxm"],
+    "04_sweep_dataframe.py": ["a100-sxm-80gb", "256x128x64", "3072"],
+}
+
+#: example -> what must hold of its variables
+CHECKS: dict[str, list[Callable[[dict[str, Any]], bool]]] = {
+    "02_wave_cliff.py": [lambda names: 1.8 < names["spills"].time_us / names["fits"].time_us < 2.2, lambda names: Path("wave-cliff.png").exists()],
+    "03_change_one_number.py": [lambda names: names["spec"].dram.bandwidth == 8.4e11],
+    "04_sweep_dataframe.py": [lambda names: len(names["df"]) == 12 and len(names["best"]) == 6],
+}
+
+
+def test_every_example_promises_something() -> None:
+    assert [e.name for e in EXAMPLES] == list(PROMISES)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
+def test_example(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = runpy.run_path(str(example), run_name="__main__")
+    out = capsys.readouterr().out
+    for promise in PROMISES[example.name]:
+        assert promise in out
+    for check in CHECKS.get(example.name, ()):
+        assert check(names)
