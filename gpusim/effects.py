@@ -56,13 +56,12 @@ class WaitMatrix:
 @dataclass(frozen=True, slots=True)
 class Copy:
     """Global to shared memory, asynchronous (cp.async): `box` at loop step + `ahead`, in pieces of `piece` bytes a lane.
-    `interleaved`: ordinary instructions per warp between the copies, `wide` of them 64-bit multiply-adds."""
+    `among`: the ordinary instructions between the copies."""
 
     box: Box
     piece: int
     ahead: int = 0
-    interleaved: float = 0.0
-    wide: float = 0.0
+    among: Issue = Issue(0.0)
 
 
 @dataclass(frozen=True, slots=True)

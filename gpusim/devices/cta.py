@@ -64,7 +64,7 @@ class Executor:
 
     def __init__(self, env: simpy.Environment, machine: Machine, memory: Memory, made: Stream) -> None:
         self.env, self.machine, self.memory, self.stream = env, machine, memory, made
-        self.warps = made.lowered.footprint.warps
+        self.warps = made.warps
         self.per_subcore = max(1.0, self.warps / machine.subcores)
         self.barrier_cycles = machine.barrier_base + machine.barrier_per_warp * self.warps
         self.instructions = self.tensor_fma = self.wavefronts = self.load_sectors = self.store_sectors = self.local_bytes = 0.0
@@ -157,7 +157,7 @@ class Executor:
         """Asynchronous; issue waits while the SM's queue of matrix instructions is full."""
         unit = self.machine.wgmma
         assert unit is not None
-        each = wgmma_cycles(unit, e.fmt, e.m, e.n, e.k)
+        each = wgmma_cycles(self.machine, e.fmt, e.m, e.n, e.k)
         end = cta.sm.tensor.book(cta.t, e.count * each)
         self.wavefronts += e.count * (unit.operand_base + unit.operand_per_n * e.n)
         cta.matrix.append(end + unit.latency)
@@ -166,7 +166,7 @@ class Executor:
     def _mma_sync(self, cta: Cta, e: fx.Matrix) -> None:
         """Operands come from shared memory while earlier instructions multiply: a pipeline as slow as its slower part."""
         unit, m = self.machine.mma_sync, self.machine
-        each = mma_sync_cycles(unit, e.fmt, e.m, e.n, e.k)
+        each = mma_sync_cycles(m, e.fmt, e.m, e.n, e.k)
         self.wavefronts += e.wavefronts
         begun = cta.t
         operands = cta.sm.shared.book(begun, e.wavefronts)
@@ -188,13 +188,14 @@ class Executor:
     def _copy(self, cta: Cta, e: fx.Copy, site: int, j: int) -> None:
         """Copies go out through the L1 tag stage; the warps are held while it is busy, and go on without the data."""
         if j + e.ahead >= len(self.stream.steps):
-            self._instructions(cta, e.interleaved, 1.0, e.wide)
+            self._instructions(cta, e.among.count, e.among.slots, e.among.wide)
             return
         key, touched = self._tile(cta, site, j + e.ahead)
         start = cta.t
         passed = cta.sm.l1.book(start, touched.lines)
-        self._instructions(cta, e.interleaved + touched.instructions / self.warps, 1.0, e.wide)
         cta.spend(LG, passed)
+        self._instructions(cta, e.among.count, e.among.slots, e.among.wide)
+        self.instructions += touched.instructions
         if touched.unique:
             landed = self.memory.fetch(cta.sm, key, touched.unique, touched.sectors, self.env.now, passed, self.machine.cp_async_latency)
             cta.landing = max(cta.landing, landed)
@@ -229,7 +230,7 @@ class Executor:
         m, line = self.machine, self.machine.line
         loads, stores = e.loads * self.warps * line, e.stores * self.warps * line
         self.local_bytes += loads + stores
-        room = max(0.0, m.l1_bytes - self.stream.lowered.footprint.shared_bytes)
+        room = max(0.0, m.l1_bytes - self.stream.shared_bytes)
         missing = loads if e.footprint > room else 0.0
         passed = cta.sm.l1.book(cta.t, (loads + stores) / line)
         self._instructions(cta, e.loads + e.stores)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
-from gpusim import effects as fx
 from gpusim.ir.expr import evaluate
 from gpusim.ir.ops import Box, Let
-from gpusim.ir.program import Program, Tensor
-from gpusim.lower.lowered import Lowered
+from gpusim.ir.program import Tensor
 from gpusim.parts.coalesce import Touched, touch
 from gpusim.spec.resolve import Machine
 
@@ -89,9 +88,12 @@ def _two(pair: Iterable[int]) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """prologue, body and epilogue as (effect, site index or -1) pairs; `steps` the loop steps that are run, in order."""
+    """prologue, body and epilogue as (effect, site number or -1) pairs; `steps` the loop steps that are run, in order, out of
+    `trips`; `grid`, `warps` and `shared_bytes` of the CTAs that run it."""
 
-    lowered: Lowered
+    grid: tuple[int, ...]
+    warps: int
+    shared_bytes: int
     sites: tuple[Site, ...]
     lets: tuple[Let, ...]
     var: str
@@ -102,6 +104,10 @@ class Stream:
     steps: tuple[int, ...]
 
     @property
+    def ctas(self) -> int:
+        return prod(self.grid)
+
+    @property
     def window(self) -> tuple[int, int]:
         """The steady middle of the steps that are run: what one more step costs is measured between these two."""
         n = len(self.steps)
@@ -110,43 +116,8 @@ class Stream:
     def env(self, cta: int) -> dict[str, int]:
         """Program ids and lets of block `cta` (x fastest)."""
         env, rest = {}, cta
-        for axis, extent in enumerate(self.lowered.program.grid):
+        for axis, extent in enumerate(self.grid):
             env[f"pid{axis}"], rest = rest % extent, rest // extent
         for let in self.lets:
             env[let.name] = int(evaluate(let.value, env))
         return env
-
-
-def stream(lowered: Lowered, keep: int | None = None) -> Stream:
-    """The stream of `lowered`; with `keep`, only that many loop steps, the middle ones left out."""
-    program = lowered.program
-    sites: dict[tuple[Box, int], Site] = {}
-    numbers = {t.name: i for i, t in enumerate(program.tensors)}
-
-    def numbered(effects: Iterable[Any]) -> tuple[tuple[Any, int], ...]:
-        return tuple((e, _site(e, program, sites, numbers)) for e in effects if not isinstance(e, Let))
-
-    at = next(i for i, e in enumerate(lowered.body) if isinstance(e, fx.Repeat))
-    repeat = lowered.body[at]
-    assert isinstance(repeat, fx.Repeat)
-    trips = int(evaluate(repeat.count, {}))
-    before, body, after = numbered(lowered.body[:at]), numbered(repeat.body), numbered(lowered.body[at + 1 :])
-    lets = tuple(e for e in lowered.body if isinstance(e, Let))
-    return Stream(lowered, tuple(sites.values()), lets, repeat.var, before, body, after, trips, kept(trips, keep))
-
-
-def kept(trips: int, keep: int | None) -> tuple[int, ...]:
-    """The first and last halves of `keep` steps out of `trips`."""
-    if keep is None or keep >= trips:
-        return tuple(range(trips))
-    head = keep - keep // 2
-    return (*range(head), *range(trips - keep // 2, trips))
-
-
-def _site(effect: Any, program: Program, sites: dict[tuple[Box, int], Site], numbers: dict[str, int]) -> int:
-    if not isinstance(effect, fx.Copy | fx.Load | fx.Store):
-        return -1
-    at = (effect.box, effect.piece)
-    if at not in sites:
-        sites[at] = Site(effect.box, program.tensor(effect.box.tensor), effect.piece, numbers[effect.box.tensor])
-    return list(sites).index(at)

@@ -22,15 +22,14 @@ def bounds(counts: Tally, counters: Counters, m: Machine, matrix: str, full: Str
         "L2 write": counts["store_bytes"] / m.l2_write_rate,
         "DRAM": (counters["dram_read_bytes"] + counters["dram_write_bytes"]) / m.dram_rate,
     }
-    tensor = sum(_cycles(e, m) for e, _ in full.body if isinstance(e, fx.Matrix)) * full.trips * full.lowered.program.ctas / sms
+    tensor = sum(_cycles(e, m) for e, _ in full.body if isinstance(e, fx.Matrix)) * full.trips * full.ctas / sms
     if matrix == "simt":
-        fma = sum(e.count * e.slots for e, _ in full.body if isinstance(e, fx.Issue)) * full.trips * full.lowered.program.ctas
-        return out | {"FMA pipe": fma * full.lowered.footprint.warps / (sms * m.subcores)}
+        fma = sum(e.count * e.slots for e, _ in full.body if isinstance(e, fx.Issue)) * full.trips * full.ctas
+        return out | {"FMA pipe": fma * full.warps / (sms * m.subcores)}
     return out | {"tensor": tensor}
 
 
 def _cycles(e: fx.Matrix, m: Machine) -> float:
     if e.kind != "wgmma":
-        return e.count * mma_sync_cycles(m.mma_sync, e.fmt, e.m, e.n, e.k)
-    assert m.wgmma is not None
-    return e.count * wgmma_cycles(m.wgmma, e.fmt, e.m, e.n, e.k)
+        return e.count * mma_sync_cycles(m, e.fmt, e.m, e.n, e.k)
+    return e.count * wgmma_cycles(m, e.fmt, e.m, e.n, e.k)

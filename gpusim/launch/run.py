@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.devices.gpu import REASONS, Gpu, Timed
-from gpusim.devices.stream import Stream, stream
+from gpusim.devices.stream import Stream
 from gpusim.errors import GpusimError
 from gpusim.ir.check import check
 from gpusim.ir.program import Program
@@ -17,6 +17,7 @@ from gpusim.launch import laws
 from gpusim.launch.dealing import deal
 from gpusim.launch.occupancy import occupancy
 from gpusim.launch.shorten import Plan, Whole, plan, restore
+from gpusim.launch.streaming import stream
 from gpusim.launch.tally import Tally, tally
 from gpusim.launch.traffic import walk
 from gpusim.lower.gpu_tile import lower

@@ -19,7 +19,7 @@ Tally = dict[str, float]
 
 def tally(made: Stream, machine: Machine) -> Tally:
     """Totals over all CTAs and all loop steps."""
-    ctas, trips = made.lowered.program.ctas, made.trips
+    ctas, trips = made.ctas, made.trips
     total = _Totals(made, machine)
     total.add(made.prologue, ctas, range(1))
     total.add(made.body, ctas, range(trips))
@@ -30,7 +30,7 @@ def tally(made: Stream, machine: Machine) -> Tally:
 class _Totals:
     def __init__(self, made: Stream, machine: Machine) -> None:
         self.made, self.machine = made, machine
-        self.warps = made.lowered.footprint.warps
+        self.warps = made.warps
         keys = ("instructions", "tensor_fma", "l1_load_sectors", "l1_store_sectors", "shared_wavefronts", "spill_bytes", "load_bytes", "store_bytes")
         self.counts: Tally = dict.fromkeys(keys, 0.0)
         self.placed = [self._classes(site) for site in made.sites]
@@ -38,7 +38,7 @@ class _Totals:
     def _classes(self, site: Site) -> list[tuple[Placed, int]]:
         """The distinct places of a site over the grid, with how many CTAs share each."""
         env = grid_env(self.made)
-        origins = [np.broadcast_to(evaluate(o, env | {self.made.var: 0}), (self.made.lowered.program.ctas,)) for o in site.box.origin]
+        origins = [np.broadcast_to(evaluate(o, env | {self.made.var: 0}), (self.made.ctas,)) for o in site.box.origin]
         _, first, counts = np.unique(np.stack(origins), axis=1, return_index=True, return_counts=True)
         return [(Placed(site, self.made.env(int(i)), self.made.var, self.machine), int(c)) for i, c in zip(first, counts, strict=True)]
 
@@ -54,7 +54,7 @@ class _Totals:
         run = range(steps.start + ahead, min(steps.stop + ahead, self.made.trips))
         kind = "store" if isinstance(e, fx.Store) else "load"
         if isinstance(e, fx.Copy):
-            self.counts["instructions"] += e.interleaved * self.warps * ctas * len(steps)
+            self.counts["instructions"] += e.among.count * self.warps * ctas * len(steps)
         for placed, count in self.placed[site]:
             whole = min(len(run), max(0, int(min(placed.steps, run.stop)) - run.start))
             parts = [(placed.touched(run.start), whole)] if whole else []
@@ -92,10 +92,9 @@ def wavefronts(e: fx.Matrix, machine: Machine) -> float:
 
 def grid_env(made: Stream) -> dict[str, Any]:
     """Program ids and lets of all blocks at once: int64 arrays [ctas]."""
-    program = made.lowered.program
-    rest = np.arange(program.ctas, dtype=np.int64)
+    rest = np.arange(made.ctas, dtype=np.int64)
     env: dict[str, Any] = {}
-    for axis, extent in enumerate(program.grid):
+    for axis, extent in enumerate(made.grid):
         env[f"pid{axis}"], rest = rest % extent, rest // extent
     for let in made.lets:
         env[let.name] = evaluate(let.value, env)

@@ -32,7 +32,7 @@ def walk(made: Stream, machine: Machine, slots: int, half_of_slot: np.ndarray, l
     """The launch as waves of `slots` CTAs; CTA i of a wave looks in half `half_of_slot[i]`."""
     foreign = machine.dirty_bytes if l2 == "foreign-dirty" else 0.0
     walker = _Walker(machine, [Half(machine.half_bytes, machine.dirty_bytes, foreign) for _ in range(machine.halves)])
-    env, ctas = grid_env(made), made.lowered.program.ctas
+    env, ctas = grid_env(made), made.ctas
     loads = sorted({s for e, s in made.body if isinstance(e, fx.Copy | fx.Load)})
     stores = sorted({s for e, s in made.epilogue if isinstance(e, fx.Store)})
     keys = {s: _origins(made, s, env) for s in (*loads, *stores)}
@@ -66,7 +66,7 @@ def walk(made: Stream, machine: Machine, slots: int, half_of_slot: np.ndarray, l
 
 def _origins(made: Stream, site: int, env: dict[str, np.ndarray]) -> np.ndarray:
     """A number per CTA that is equal exactly where the site's tile is."""
-    at = [np.broadcast_to(evaluate(o, env | {made.var: 0}), (made.lowered.program.ctas,)) for o in made.sites[site].box.origin]
+    at = [np.broadcast_to(evaluate(o, env | {made.var: 0}), (made.ctas,)) for o in made.sites[site].box.origin]
     code = at[0].astype(np.int64)
     for more in at[1:]:
         code = (code << 32) + more

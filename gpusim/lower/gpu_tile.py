@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gpusim import effects as fx
 from gpusim.errors import GpusimError
-from gpusim.ir.ops import Cast, Dot, Full, Let, Load, Loop, Op, Store
+from gpusim.ir.ops import Cast, Dot, Full, Let, Load, Loop, Store
 from gpusim.ir.program import Program
 from gpusim.lower import matrix, rules
 from gpusim.lower.lowered import Footprint, Lowered
@@ -78,7 +78,8 @@ def _stages(step: Step, machine: Machine, shared_limit: int) -> int:
         t = step.tile
         fitting = shared_limit // (t.dtype.bytes * (t.m + t.n)) // 16 * 16
         hint = f"BK of at most {fitting} fits." if fitting >= 16 else "Use a smaller tile."
-        raise GpusimError(f"tile {t.m}x{t.n}x{t.k} needs {step.bytes} bytes of shared memory per stage; a CTA may have {shared_limit}.", where=machine.name, hint=hint)
+        what = f"tile {t.m}x{t.n}x{t.k} needs {step.bytes} bytes of shared memory per stage; a CTA may have {shared_limit}."
+        raise GpusimError(what, where=machine.name, hint=hint)
     asked = step.loop.stages
     if asked is not None and asked > deepest:
         raise GpusimError(
@@ -97,22 +98,25 @@ def _pipelined(program: Program, step: Step, stages: int, machine: Machine) -> t
     mmas = matrix.mmas_per_warpgroup(tile, step.kind)
     wide = rules.wide_multiplies(stages, copies[-1]) if step.kind == "wgmma" else 0
     counts = rules.step(total, mmas, wide, step.masked)
-    copy = _copies(step, stages - 1, counts.after, wide)
-    head = (fx.WaitCopies(stages - 2), fx.Barrier(), fx.Issue(counts.before))
-    math = (*matrix.emit(tile, step.kind, machine), fx.Issue(counts.between))
+    copy = _copies(step, stages - 1, counts.after, counts.mask, wide)
+    head: tuple[fx.Effect, ...] = (fx.WaitCopies(stages - 2), fx.Barrier(), fx.Issue(counts.before))
+    math: tuple[fx.Effect, ...] = (*matrix.emit(tile, step.kind, machine), fx.Issue(counts.between))
     if step.kind == "wgmma":
-        body = (*head, *math, fx.WaitMatrix(1), fx.Barrier(), *copy)
+        body: tuple[fx.Effect, ...] = (*head, *math, fx.WaitMatrix(1), fx.Barrier(), *copy)
     else:
         body = (*head, *math, *copy, fx.WaitMatrix(0))
-    first = tuple(e for s in range(stages - 1) for e in _copies(step, s, 0.0, 0))
-    start = (*_lets(program), fx.Issue(rules.prologue(acc, total * (stages - 1), step.masked)), *first)
+    first: tuple[fx.Effect, ...] = tuple(e for s in range(stages - 1) for e in _copies(step, s, 0.0, 0.0, 0))
+    before = rules.prologue(acc, total * (stages - 1), step.masked)
+    start = (*_lets(program), fx.Issue(rules.BEFORE_FIRST_COPY * before), *first, fx.Issue((1 - rules.BEFORE_FIRST_COPY) * before))
     repeat = fx.Repeat(step.loop.var, step.loop.stop, body)
     return (*start, repeat, *_epilogue(program, step)), rules.registers(acc, total, 0, 0, pipelined=True)
 
 
-def _copies(step: Step, ahead: int, instructions: float, wide: float) -> tuple[fx.Effect, ...]:
-    share = instructions / len(step.loads)
-    made = [fx.Copy(ld.box, p, ahead, share, wide / len(step.loads)) for ld, p in zip(step.loads, step.pieces, strict=True)]
+def _copies(step: Step, ahead: int, instructions: float, mask: float, wide: float) -> tuple[fx.Effect, ...]:
+    """The copies of one stage, `instructions` (and `mask` compares and selects) spread evenly among them."""
+    n = len(step.loads)
+    among = fx.Issue((instructions + mask) / n, wide / n, (instructions + rules.MASK_SLOTS * mask) / max(instructions + mask, 1.0))
+    made: list[fx.Effect] = [fx.Copy(ld.box, p, ahead, among) for ld, p in zip(step.loads, step.pieces, strict=True)]
     return (*made, fx.Commit())
 
 
@@ -133,9 +137,9 @@ def _serial(program: Program, step: Step, register_limit: int, machine: Machine)
     passes = sum(rules.STAGING_PASSES * m.stored / 128 for m in moves)
     store = fx.Shared(passes, sum(m.stores for m in moves))
     math = matrix.emit(step.tile, step.kind, machine)
-    body = (fx.Issue(rules.SERIAL_INSTRUCTIONS), *loads, store, fx.Fence(), fx.Barrier(), *math, fx.WaitMatrix(0))
+    body: tuple[fx.Effect, ...] = (fx.Issue(rules.SERIAL_INSTRUCTIONS), *loads, store, fx.Fence(), fx.Barrier(), *math, fx.WaitMatrix(0))
     repeat = fx.Repeat(step.loop.var, step.loop.stop, body)
-    start = (*_lets(program), fx.Issue(rules.prologue(acc, sum(m.vectors for m in moves), step.masked)))
+    start: tuple[fx.Effect, ...] = (*_lets(program), fx.Issue(rules.prologue(acc, sum(m.vectors for m in moves), step.masked)))
     return (*start, repeat, *_epilogue(program, step)), wanted
 
 

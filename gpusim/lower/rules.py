@@ -26,6 +26,7 @@ class Counts:
     before: float
     between: float
     after: float
+    mask: float
 
 
 def prologue(acc: int, copies: int, masked: bool) -> float:
@@ -36,12 +37,12 @@ def prologue(acc: int, copies: int, masked: bool) -> float:
 def step(copies: int, mmas: int, wide: int, masked: bool) -> Counts:
     """One step of the pipelined loop (listings: 73 to 179 even, within 5 %; masked 100 to 229, within 10 %).
 
-    before: from the wait for the copies to the first matrix instruction; after: among and behind the copies.
+    before: from the wait for the copies to the first matrix instruction; after: among and behind the copies; mask: compares
+    and selects among them.
     """
-    total = 34 + 3.3 * copies + 2.5 * mmas + 3.75 * wide + ((22 + 1.5 * copies) if masked else 0)
-    before = 32.0
-    between = 2.5 * mmas
-    return Counts(before, between, max(total - before - between - copies, 4.0))
+    total = 34 + 3.3 * copies + 2.5 * mmas + 3.75 * wide
+    before, between = 32.0, 2.5 * mmas
+    return Counts(before, between, max(total - before - between - copies, 4.0), (22 + 1.5 * copies) if masked else 0.0)
 
 
 def wide_multiplies(stages: int, b_copies: int) -> int:
@@ -78,6 +79,10 @@ def load_rounds(acc: int, pieces: int, limit: int) -> int:
     return -(-pieces // max(4, target - acc - 44))
 
 
+#: issue slots of a compare or select: these run on the ALU pipe, 16 lanes a sub-core
+MASK_SLOTS = 2.0
+#: share of the prologue that stands before the first copy (listings: 0.49 to 0.60); the rest runs while the copies are under way
+BEFORE_FIRST_COPY = 0.55
 #: instructions per narrow piece besides its load: a compare for the mask and packing into vectors (listing: 96 loads, 96 + 144)
 NARROW_INSTRUCTIONS = 2.5
 #: accesses to local memory per spilled register and step (listing: 224 spills, 316 loads, 216 stores)

@@ -16,7 +16,7 @@ class Meaning:
 MEANINGS: dict[str, Meaning] = {
     "instructions": Meaning("warp instructions", "smsp__inst_executed.sum", "instructions issued by all warps"),
     "tensor_fma": Meaning("FMA", "", "multiply-adds done by tensor cores, padding included"),
-    "l1_load_sectors": Meaning("sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "32-byte sectors requested by loads and asynchronous copies of the SMs"),
+    "l1_load_sectors": Meaning("sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "sectors (32 bytes) requested by loads and copies"),
     "l1_store_sectors": Meaning("sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "sectors written by the SMs"),
     "shared_wavefronts": Meaning("wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", "passes of 128 bytes through the shared-memory port"),
     "merged_sectors": Meaning("sectors", "", "sectors requested while another SM of the GPC had them in flight: they never reach L2"),

@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "kernels": "errors ir",
     "interp": "errors ir effects",
     "parts": "errors engine trace effects spec.resolve",
-    "devices": "errors spec parts engine trace effects",
+    "devices": "errors spec ir parts engine trace effects",
     "launch": "errors spec ir effects engine trace lower kernels interp parts devices",
     "report": "errors trace spec",
     "options": "errors report.protocol",

@@ -80,6 +80,12 @@ def test_a_box_that_all_blocks_read_is_no_window_into_memory_that_changes() -> N
     assert tiles.tolist() == [[[0, 1], [9, 10]]] * 3
 
 
+def test_the_last_block_wins_where_all_write_one_box() -> None:
+    held = memory("inout")
+    held.store(box((1, 2), False), [2, 3], np.arange(3), np.array([[[1, 2]], [[3, 4]], [[5, 6]]], np.float32))
+    assert held.outputs()["x"][2].tolist() == [18, 19, 20, 5, 6, 23, 24, 25, 26]
+
+
 def test_an_unmasked_box_outside_is_told_with_block_tensor_and_index() -> None:
     for access in (lambda m, o, b: m.load(box((3, 3), False), o, b), lambda m, o, b: m.store(box((3, 3), False), o, b, np.zeros((2, 3, 3)))):
         with pytest.raises(GpusimError, match="block 9 touches index 9 of dimension 1 of 'x', which has 9"):

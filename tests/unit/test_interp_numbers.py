@@ -188,7 +188,8 @@ def test_errors_are_measured() -> None:
 
 def test_nan_and_inf_do_not_hide() -> None:
     inf, nan = np.inf, np.nan
-    for computed, wanted, error in (([nan], [1.0], inf), ([inf], [1.0], inf), ([inf], [inf], 0.0), ([nan], [nan], 0.0), ([inf], [-inf], inf), ([1.0], [nan], inf)):
+    cases = (([nan], [1.0], inf), ([inf], [1.0], inf), ([inf], [inf], 0.0), ([nan], [nan], 0.0), ([inf], [-inf], inf), ([1.0], [nan], inf))
+    for computed, wanted, error in cases:
         assert error_against({"c": np.array(computed)}, {"c": np.array(wanted)})["c"]["max_abs_error"] == error
     assert error_against({"c": np.array([1.0])}, {"c": np.array([0.0])})["c"]["relative_error"] == inf
 

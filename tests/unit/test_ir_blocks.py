@@ -98,6 +98,8 @@ def test_loops_on_which_addresses_are_linear_are_known() -> None:
     for e, linear in ((k * 3 + x, True), (x - k * 2, True), (k * k, False), (k % 3, False), (k.minimum(4), False), (x * 3, True)):
         loop = Loop("k", Const(0), Const(9), (Let("y", e), Load("t", Box("a", (Name("y") * 2,), (4,)))))
         assert affine_loops((Let("x", Const(1)), loop)) == (frozenset({"k"}) if linear else frozenset())
+    through_a_let = Loop("k", Const(0), Const(9), (Let("y", k + 1), Load("t", Box("a", (Bin("%", Name("y"), Const(3)),), (4,)))))
+    assert not affine_loops((through_a_let,))
 
 
 def test_boxes_are_grouped_by_what_is_inside() -> None:
