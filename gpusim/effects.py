@@ -66,11 +66,17 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Global memory to registers, in `rounds` bursts, each waited for before the next begins; `spread` instructions per warp besides."""
+    """Global memory to registers: part `part` of `parts` equal ones of `box`, `piece` bytes a lane. `WaitLoads` waits for it."""
 
     box: Box
     piece: int
-    rounds: int = 1
+    part: int = 0
+    parts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class WaitLoads:
+    """Until all loads to registers have landed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,4 +135,4 @@ class Repeat:
     body: tuple[Effect, ...]
 
 
-Effect = Issue | Matrix | WaitMatrix | Copy | Load | Store | Shared | Local | Commit | WaitCopies | Barrier | Fence | Repeat | Let
+Effect = Issue | Matrix | WaitMatrix | Copy | Load | WaitLoads | Store | Shared | Local | Commit | WaitCopies | Barrier | Fence | Repeat | Let

@@ -37,15 +37,21 @@ REASONS = (
 SELECTED, WAIT, BARRIER, LONG, SHORT, LG, MATH, GMMA, MEMBAR, DRAIN, NO_INSTRUCTION = range(len(REASONS))
 
 
+#: share of a sub-core's issue slots that the other CTAs of the SM can take from one
+MOST_TAKEN = 0.9
+#: a tile is cut into at most this many parts that are looked up apart
+MOST_PARTS = 64
+
+
 class Cta:
     """What one CTA remembers: its clock `t`, its tiles, copies and matrix groups not yet waited for, its spans."""
 
-    __slots__ = ("number", "sm", "t", "placed", "landing", "groups", "matrix", "life", "begun", "marks", "window")
+    __slots__ = ("number", "sm", "t", "placed", "landing", "loaded", "issued", "groups", "matrix", "life", "begun", "marks", "window")
 
     def __init__(self, number: int, sm: Sm, t: float, placed: list[Placed]) -> None:
         self.number, self.sm, self.t, self.placed = number, sm, t, placed
         self.begun = t
-        self.landing = 0.0
+        self.landing = self.loaded = self.issued = 0.0
         self.groups: deque[float] = deque()
         self.matrix: deque[float] = deque()
         self.life = [0.0] * len(REASONS)
@@ -78,6 +84,7 @@ class Executor:
             fx.Barrier: self._barrier,
             fx.Fence: self._fence,
             fx.Load: self._load,
+            fx.WaitLoads: self._wait_loads,
             fx.Shared: self._shared,
             fx.Local: self._local,
             fx.Store: self._store,
@@ -127,16 +134,21 @@ class Executor:
         self._instructions(cta, e.count, e.slots, e.wide, e.chain)
 
     def _instructions(self, cta: Cta, count: float, slots: float = 1.0, wide: float = 0.0, chain: float = fx.CHAIN) -> None:
-        """A warp issues `count` instructions: dependent ones wait for each other, and the warps of a sub-core take turns."""
+        """A warp issues `count` instructions: dependent ones wait for each other, the warps of a sub-core take turns, and
+        other CTAs of the SM take their share of its slots (turns are so short that slots are shared, not queued for)."""
+        m, sm = self.machine, cta.sm
         self.instructions += count * self.warps
-        work = count * self.per_subcore
-        taken = cta.sm.issue.book(cta.t, work * slots)
-        end = max(taken, cta.t + count * (1.0 + chain * (self.machine.alu_latency - 1.0)))
+        work = count * self.per_subcore * slots
+        others = (sm.issue.busy - cta.issued) / (cta.t + 1.0)
+        sm.issue.busy += work
+        cta.issued += work
+        alone = max(work, count * (1.0 + chain * (m.alu_latency - 1.0)))
+        end = cta.t + max(alone, work / (1.0 - min(others, MOST_TAKEN)))
         selected = min(count, end - cta.t)
         cta.life[SELECTED] += selected
         cta.life[WAIT] += end - cta.t - selected
-        if wide and self.machine.wgmma and cta.sm.tensor.free > cta.t:
-            cta.sm.tensor.free += wide * self.per_subcore * self.machine.wgmma.wide_multiply_steal
+        if wide and m.wgmma and sm.tensor.free > cta.t:
+            sm.tensor.free += wide * self.per_subcore * m.wgmma.wide_multiply_steal
         cta.t = end
 
     def _barrier(self, cta: Cta, e: fx.Barrier, site: int, j: int) -> None:
@@ -183,7 +195,7 @@ class Executor:
         placed, k = cta.placed[site], self.stream.steps[j]
         touched = placed.touched(k)
         self.load_sectors += touched.sectors
-        return placed.key + k * placed.stride, touched
+        return (placed.key + k * placed.stride) * MOST_PARTS, touched
 
     def _copy(self, cta: Cta, e: fx.Copy, site: int, j: int) -> None:
         """Copies go out through the L1 tag stage; the warps are held while it is busy, and go on without the data."""
@@ -208,16 +220,21 @@ class Executor:
             cta.spend(LONG, cta.groups.popleft())
 
     def _load(self, cta: Cta, e: fx.Load, site: int, j: int) -> None:
-        """Each round is issued and waited for; rounds share the tile evenly."""
-        key, touched = self._tile(cta, site, j)
-        for _ in range(e.rounds):
-            start = cta.t
-            passed = cta.sm.l1.book(start, touched.lines / e.rounds)
-            self._instructions(cta, touched.instructions / self.warps / e.rounds)
-            cta.spend(LG, passed)
-            if touched.unique:
-                landed = self.memory.fetch(cta.sm, key, touched.unique // e.rounds, touched.sectors / e.rounds, start, passed, 0.0)
-                cta.spend(LONG, landed)
+        """A part takes its share of the tile."""
+        placed, k = cta.placed[site], self.stream.steps[j]
+        touched, n = placed.touched(k), e.parts
+        self.load_sectors += touched.sectors / n
+        start = cta.t
+        passed = cta.sm.l1.book(start, touched.lines / n)
+        self._instructions(cta, touched.instructions / self.warps / n)
+        cta.spend(LG, passed)
+        if touched.unique:
+            key = (placed.key + k * placed.stride) * MOST_PARTS + e.part * MOST_PARTS // n
+            landed = self.memory.fetch(cta.sm, key, touched.unique / n, touched.sectors / n, self.env.now, passed, 0.0)
+            cta.loaded = max(cta.loaded, landed)
+
+    def _wait_loads(self, cta: Cta, e: fx.WaitLoads, site: int, j: int) -> None:
+        cta.spend(LONG, cta.loaded)
 
     def _shared(self, cta: Cta, e: fx.Shared, site: int, j: int) -> None:
         self.wavefronts += e.wavefronts
@@ -248,4 +265,4 @@ class Executor:
         cta.sm.l1.book(cta.t, touched.lines)
         self._instructions(cta, touched.instructions / self.warps)
         if touched.unique:
-            cta.spend(DRAIN, self.memory.store(cta.sm, placed.key, touched.unique, touched.sectors, cta.t))
+            cta.spend(DRAIN, self.memory.store(cta.sm, placed.key * MOST_PARTS, touched.unique, touched.sectors, cta.t))

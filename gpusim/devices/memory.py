@@ -29,7 +29,7 @@ class Memory:
         self.dram_read = self.dram_write = 0.0
         self.last = 0.0
 
-    def fetch(self, sm: Sm, key: int, nbytes: int, sectors: int, now: float, issued: float, extra: float) -> float:
+    def fetch(self, sm: Sm, key: int, nbytes: float, sectors: float, now: float, issued: float, extra: float) -> float:
         """When the last byte of a tile is in the SM. Its requests leave between `now` and `issued`; `extra` is the
         latency of the kind of access beyond a plain load."""
         gpc, m = sm.gpc, self.machine
@@ -40,15 +40,15 @@ class Memory:
             self.merged_sectors += sectors
             return max(flight.done, port, issued)
         self.read_sectors += sectors
-        chip = self.read.book(now, nbytes)
-        served = max(port, gpc.port.book(now, nbytes), chip, issued)
+        into = gpc.port.book(now, nbytes)
+        served = max(port, into, self.read.book(now, nbytes), issued)
         done, missed = self._lookup(gpc, key, nbytes, sectors, now, served, extra)
-        queue = chip - now - nbytes / self.read.rate
-        landed = done - m.l2_latency - extra if missed else 0.0
-        gpc.table[key] = Flight(max(landed, now + m.merge_window + queue), done)
+        queue = into - now - nbytes / gpc.port.rate
+        fetched = done - served - m.l2_latency - extra if missed else 0.0
+        gpc.table[key] = Flight(now + queue + max(fetched, m.merge_window), done)
         return done
 
-    def _lookup(self, gpc: Gpc, key: int, nbytes: int, sectors: int, now: float, served: float, extra: float) -> tuple[float, bool]:
+    def _lookup(self, gpc: Gpc, key: int, nbytes: float, sectors: float, now: float, served: float, extra: float) -> tuple[float, bool]:
         """(arrival of the last byte, whether a miss is or was pending)."""
         m, near = self.machine, gpc.half
         hit = served + m.l2_latency + extra
@@ -90,7 +90,7 @@ class Memory:
             self.dram_write += back
             self.dram.book(now, back)
 
-    def store(self, sm: Sm, key: int, nbytes: int, sectors: int, now: float) -> float:
+    def store(self, sm: Sm, key: int, nbytes: float, sectors: float, now: float) -> float:
         """When the SM has handed over its stores; they go on to L2 behind it."""
         m, near = self.machine, sm.gpc.half
         sent = sm.store.book(now, nbytes)

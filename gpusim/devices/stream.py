@@ -17,7 +17,7 @@ from gpusim.parts.coalesce import Touched, touch
 from gpusim.spec.resolve import Machine
 
 #: bits of the row and column origin in a tile's key
-ROW_BITS, COLUMN_BITS = 28, 28
+ROW_BITS, COLUMN_BITS = 26, 26
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,9 +53,11 @@ class _Totals:
         ahead = e.ahead if isinstance(e, fx.Copy) else 0
         run = range(steps.start + ahead, min(steps.stop + ahead, self.made.trips))
         kind = "store" if isinstance(e, fx.Store) else "load"
+        share = 1 / e.parts if isinstance(e, fx.Load) else 1
         if isinstance(e, fx.Copy):
             self.counts["instructions"] += e.among.count * self.warps * ctas * len(steps)
-        for placed, count in self.placed[site]:
+        for placed, sharers in self.placed[site]:
+            count = sharers * share
             whole = min(len(run), max(0, int(min(placed.steps, run.stop)) - run.start))
             parts = [(placed.touched(run.start), whole)] if whole else []
             parts += [(placed.touched(k), 1) for k in run[whole:]]

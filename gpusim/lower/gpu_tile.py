@@ -109,7 +109,7 @@ def _pipelined(program: Program, step: Step, stages: int, machine: Machine) -> t
     before = rules.prologue(acc, total * (stages - 1), step.masked)
     start = (*_lets(program), fx.Issue(rules.BEFORE_FIRST_COPY * before), *first, fx.Issue((1 - rules.BEFORE_FIRST_COPY) * before))
     repeat = fx.Repeat(step.loop.var, step.loop.stop, body)
-    return (*start, repeat, *_epilogue(program, step)), rules.registers(acc, total, 0, 0, pipelined=True)
+    return (*start, repeat, *_epilogue(program, step)), rules.registers(acc, total)
 
 
 def _copies(step: Step, ahead: int, instructions: float, mask: float, wide: float) -> tuple[fx.Effect, ...]:
@@ -124,16 +124,18 @@ def _serial(program: Program, step: Step, register_limit: int, machine: Machine)
     """Load to registers, store to shared memory, compute: nothing overlaps inside a CTA."""
     acc = step.tile.accumulators
     moves = [_move(step, i, program) for i in range(len(step.loads))]
-    demand = rules.registers(acc, 0, sum(m.data for m in moves), sum(m.addresses for m in moves), pipelined=False)
+    data = sum(m.data for m in moves)
     narrow = any(m.narrow for m in moves)
+    demand = rules.serial_registers(acc, data, sum(m.addresses for m in moves))
     wanted = demand if narrow else min(demand, register_limit)
     spills = max(0, wanted - register_limit)
-    loads: list[fx.Effect] = []
-    for ld, piece, m in zip(step.loads, step.pieces, moves, strict=True):
-        extra = (fx.Issue(rules.NARROW_INSTRUCTIONS * m.narrow),) if m.narrow else ()
-        loads += [*extra, fx.Load(ld.box, piece, rules.load_rounds(acc, m.data, register_limit)), fx.Barrier()]
-    if spills:
-        loads.append(fx.Local(rules.SPILL_LOADS * spills, rules.SPILL_STORES * spills, spills * 4 * 32 * step.tile.warps))
+    rounds = rules.load_rounds(acc, data, min(wanted, register_limit), bool(spills))
+    share, held = spills / rounds, spills * 4 * 32 * step.tile.warps
+    loads: list[fx.Effect] = [fx.Issue(rules.NARROW_INSTRUCTIONS * sum(m.narrow for m in moves))] if narrow else []
+    for part in range(rounds):
+        loads += [fx.Local(rules.SPILL_LOADS * share, rules.SPILL_STORES * share, held)] if spills else []
+        both = [fx.Load(ld.box, piece, part, rounds) for ld, piece in zip(step.loads, step.pieces, strict=True)]
+        loads += [both[0], *([fx.Barrier()] if part == 0 else []), *both[1:], fx.WaitLoads()]
     passes = sum(rules.STAGING_PASSES * m.stored / 128 for m in moves)
     store = fx.Shared(passes, sum(m.stores for m in moves))
     math = matrix.emit(step.tile, step.kind, machine)
@@ -165,7 +167,7 @@ def _move(step: Step, i: int, program: Program) -> Move:
         return Move(vectors, 0, 4 * vectors, 0, vectors, size)
     narrow = step.per_thread(i, piece)
     if pitch_known(program.tensor(box.tensor)):
-        return Move(vectors, narrow, narrow, vectors, vectors, size)
+        return Move(vectors, narrow, narrow * piece // 4, vectors, vectors, size)
     return Move(vectors, narrow, narrow, narrow, narrow, size * 4 // piece)
 
 
