@@ -30,10 +30,10 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class Matrix:
-    """`count` matrix instructions of the CTA, m x n x k each, of operand format `fmt`.
+    """`count` matrix instructions of the CTA, m x n x k each, of operand format `fmt`; one group for `WaitMatrix`.
 
-    kind "wgmma": asynchronous, operands from shared memory; "mma.sync": the warps wait for it, operands come by `ldmatrix`
-    loads of `wavefronts` shared-memory passes. `batch`: closes a group that `WaitMatrix` counts.
+    kind "wgmma": asynchronous, operands from shared memory, `among` instructions per warp between the first and the last.
+    kind "mma.sync": operands come by `loads` shared-memory loads per warp, `wavefronts` passes in all.
     """
 
     kind: str
@@ -44,6 +44,7 @@ class Matrix:
     count: int
     wavefronts: int = 0
     loads: int = 0
+    among: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

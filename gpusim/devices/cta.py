@@ -173,6 +173,7 @@ class Executor:
         end = cta.sm.tensor.book(cta.t, e.count * each)
         self.wavefronts += e.count * (unit.operand_base + unit.operand_per_n * e.n)
         cta.matrix.append(end + unit.latency)
+        self._instructions(cta, e.among)
         cta.spend(MATH, end - unit.queue * each)
 
     def _mma_sync(self, cta: Cta, e: fx.Matrix) -> None:

@@ -6,7 +6,7 @@ up as one cell per home half; it is never cut into sectors.
 
 from __future__ import annotations
 
-from gpusim.engine.noise import tail
+from gpusim.engine.noise import last_of
 from gpusim.engine.server import Server
 from gpusim.parts.l2 import Half
 from gpusim.parts.sm import Flight, Gpc, Sm
@@ -67,7 +67,7 @@ class Memory:
                     arrival += m.far_latency
                     cell = self.halves[home].find(cell_key)
                 if cell is None:
-                    late = m.dram_spread * tail(cell_key)
+                    late = m.dram_spread * last_of(part / m.line, cell_key)
                     arrival = max(arrival, self._from_dram(part, now)) + m.dram_latency + late
                     self._put(home, cell_key, part, arrival, now)
                 if home != near:

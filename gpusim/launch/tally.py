@@ -79,8 +79,8 @@ class _Totals:
         elif isinstance(e, fx.Matrix):
             c["tensor_fma"] += e.count * e.m * e.n * e.k * times
             c["shared_wavefronts"] += wavefronts(e, self.machine) * times
-            if e.kind == "mma.sync":
-                c["instructions"] += (e.loads * self.warps + e.count) * times
+            own = e.loads * self.warps + e.count if e.kind == "mma.sync" else e.among * self.warps
+            c["instructions"] += own * times
 
 
 def wavefronts(e: fx.Matrix, machine: Machine) -> float:

@@ -100,7 +100,7 @@ def _pipelined(program: Program, step: Step, stages: int, machine: Machine) -> t
     counts = rules.step(total, mmas, wide, step.masked)
     copy = _copies(step, stages - 1, counts.after, counts.mask, wide)
     head: tuple[fx.Effect, ...] = (fx.WaitCopies(stages - 2), fx.Barrier(), fx.Issue(counts.before))
-    math: tuple[fx.Effect, ...] = (*matrix.emit(tile, step.kind, machine), fx.Issue(counts.between))
+    math: tuple[fx.Effect, ...] = matrix.emit(tile, step.kind, machine, counts.between)
     if step.kind == "wgmma":
         body: tuple[fx.Effect, ...] = (*head, *math, fx.WaitMatrix(1), fx.Barrier(), *copy)
     else:

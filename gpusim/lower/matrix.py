@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpusim.effects import Effect, Issue, Matrix, Shared
 from gpusim.errors import GpusimError
@@ -45,9 +45,12 @@ def choose(tile: Tile, machine: Machine) -> str:
     raise GpusimError(f"no unit of this GPU multiplies {tile.dtype}.", where=machine.name, hint=f"It has: {', '.join(known)}.")
 
 
-def emit(tile: Tile, kind: str, machine: Machine) -> tuple[Effect, ...]:
-    """The effects of one Dot."""
-    return {"wgmma": _wgmma, "mma.sync": _mma_sync, "simt": _simt}[kind](tile, machine)
+def emit(tile: Tile, kind: str, machine: Machine, among: float = 0.0) -> tuple[Effect, ...]:
+    """The effects of one Dot; `among` ordinary instructions per warp stand between its matrix instructions."""
+    if kind == "wgmma":
+        return (replace(_wgmma_op(tile), among=among),)
+    made = _mma_sync(tile, machine) if kind == "mma.sync" else _simt(tile, machine)
+    return (*made, Issue(among)) if among else made
 
 
 def mmas_per_warpgroup(tile: Tile, kind: str) -> int:
@@ -64,10 +67,6 @@ def _wgmma_op(tile: Tile) -> Matrix:
     n = min(WGMMA_N, tile.n // max(1, groups // rows))
     k = WGMMA_K_BYTES // tile.dtype.bytes
     return Matrix("wgmma", tile.dtype.matrix, WGMMA_M, n, k, rows * (tile.n // n) * max(1, tile.k // k))
-
-
-def _wgmma(tile: Tile, machine: Machine) -> tuple[Effect, ...]:
-    return (_wgmma_op(tile),)
 
 
 def _mma_sync(tile: Tile, machine: Machine) -> tuple[Effect, ...]:
