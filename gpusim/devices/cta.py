@@ -16,6 +16,7 @@ from gpusim import effects as fx
 from gpusim.devices.memory import Memory
 from gpusim.devices.stream import Placed, Stream
 from gpusim.engine.clock import until
+from gpusim.engine.noise import noise
 from gpusim.parts.sm import Sm
 from gpusim.parts.tensor_core import mma_sync_cycles, wgmma_cycles
 from gpusim.spec.resolve import Machine
@@ -204,8 +205,8 @@ class Executor:
             self._instructions(cta, e.among.count, e.among.slots, e.among.wide)
             return
         key, touched = self._tile(cta, site, j + e.ahead)
-        start = cta.t
-        passed = cta.sm.l1.book(start, touched.lines)
+        uneven = 1.0 + self.machine.copy_jitter * (2.0 * noise(cta.number << 20 | j << 4 | site) - 1.0)
+        passed = cta.sm.l1.book(cta.t, touched.lines * uneven)
         cta.spend(LG, passed)
         self._instructions(cta, e.among.count, e.among.slots, e.among.wide)
         self.instructions += touched.instructions

@@ -49,7 +49,7 @@ class Gpu:
         self.machine, self.stream = machine, made
         self.env = simpy.Environment()
         self.memory = Memory(machine, l2, scale)
-        self.gpcs = [Gpc(half % machine.halves, machine.gpc_rate) for half in machine.gpc_half]
+        self.gpcs = [Gpc(h % machine.halves, machine.gpc_rate_per_sm * n) for h, n in zip(machine.gpc_half, machine.gpc_sms, strict=True)]
         self.sms = [Sm(i, self.gpcs[g], machine) for i, g in enumerate(g for g, n in enumerate(machine.gpc_sms) for _ in range(n))]
         self.executor = Executor(self.env, machine, self.memory, made)
         self.slots_per_sm = slots_per_sm

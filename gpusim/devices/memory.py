@@ -6,7 +6,7 @@ up as one cell per home half; it is never cut into sectors.
 
 from __future__ import annotations
 
-from gpusim.engine.noise import last_of
+from gpusim.engine.noise import tail
 from gpusim.engine.server import Server
 from gpusim.parts.l2 import Half
 from gpusim.parts.sm import Flight, Gpc, Sm
@@ -41,9 +41,10 @@ class Memory:
             return max(flight.done, port, issued)
         self.read_sectors += sectors
         into = gpc.port.book(now, nbytes)
-        served = max(port, into, self.read.book(now, nbytes), issued)
+        chip = self.read.book(now, nbytes)
+        served = max(port, into, chip, issued)
         done, missed = self._lookup(gpc, key, nbytes, sectors, now, served, extra)
-        queue = into - now - nbytes / gpc.port.rate
+        queue = into - now - nbytes / gpc.port.rate + m.merge_queue_share * (chip - now - nbytes / self.read.rate)
         fetched = done - served - m.l2_latency - extra if missed else 0.0
         gpc.table[key] = Flight(now + queue + max(fetched, m.merge_window), done)
         return done
@@ -67,7 +68,7 @@ class Memory:
                     arrival += m.far_latency
                     cell = self.halves[home].find(cell_key)
                 if cell is None:
-                    late = m.dram_spread * last_of(part / m.line, cell_key)
+                    late = m.dram_spread * tail(cell_key)
                     arrival = max(arrival, self._from_dram(part, now)) + m.dram_latency + late
                     self._put(home, cell_key, part, arrival, now)
                 if home != near:

@@ -15,6 +15,6 @@ def noise(number: int) -> float:
     return (x >> 40) / 0x1000000
 
 
-def last_of(count: float, number: int) -> float:
-    """When the last of `count` things is done, each of which takes an exponentially distributed time of mean 1 (Gumbel's law)."""
-    return max(0.0, log(max(count, 1.0)) - log(-log(noise(number) * 0.999998 + 1e-6)))
+def tail(number: int) -> float:
+    """An exponentially distributed value of mean 1: mostly small, rarely several times the mean."""
+    return -log(1.0 - noise(number))

@@ -28,17 +28,20 @@ def _members(machine: Machine, gpc: int) -> list[int]:
 
 
 def _partial(machine: Machine, ctas: int) -> list[int]:
-    """Fewer blocks than SMs: even shares, no GPC beyond its SMs."""
+    """Fewer blocks than SMs: the GPCs dealt first are filled, the others get even shares, none beyond its SMs."""
     shares = [0] * len(machine.gpc_sms)
+    first = machine.gpcs_dealt_first
+    for gpc, n in enumerate(machine.gpc_sms[:first]):
+        shares[gpc] = min(n, ctas)
+        ctas -= shares[gpc]
     while ctas:
-        open_ = [g for g, n in enumerate(machine.gpc_sms) if shares[g] < n]
+        open_ = [g for g, n in enumerate(machine.gpc_sms) if g >= first and shares[g] < n]
         for g in open_[:ctas]:
             shares[g] += 1
         ctas -= min(ctas, len(open_))
     out: list[int] = []
     for gpc, share in enumerate(shares):
-        members, tpc = _members(machine, gpc), machine.sms_per_tpc
-        by_place = [m for place in range(tpc) for m in members[place::tpc]]
-        chosen = by_place[:share]
-        out += sorted(chosen)
+        members = _members(machine, gpc)
+        by_place = [m for place in range(machine.sms_per_tpc) for m in members[place :: machine.sms_per_tpc]]
+        out += sorted(by_place[:share])
     return out

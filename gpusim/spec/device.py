@@ -34,9 +34,11 @@ class Chip(Part):
     gpc_sms: tuple[Count, ...] = Field(min_length=1, description="SMs in each GPC, in the order in which blocks are dealt to GPCs")
     gpc_half: tuple[Half, ...] = Field(description="the L2 half (0 or 1) each GPC belongs to")
     sms_per_tpc: Count = Field(description="SMs that share a TPC and get consecutive blocks")
-    gpc_bytes_per_cycle: BytesPerCycle = Field(description="read data L2 delivers into one GPC, distinct lines")
+    gpcs_dealt_first: Annotated[int, Field(ge=0)] = Field(description="leading entries of gpc_sms that are filled before the other GPCs share what is left of a small grid")
+    gpc_bytes_per_cycle_per_sm: BytesPerCycle = Field(description="read data L2 delivers into one GPC, distinct lines, for each of its SMs")
     merge_requests: Count = Field(description="SMs of one GPC whose requests for a line in flight are served by one L2 request (1: none)")
     merge_window: Cycles = Field(description="how long after an L2 hit was requested another SM of the GPC may still join it, without queueing")
+    merge_queue_share: Fraction = Field(description="share of a request's wait for L2 bandwidth during which another SM of the GPC may still join it")
 
 
 class Sm(Part):
@@ -59,6 +61,7 @@ class Sm(Part):
     shared_latency: Cycles = Field(description="a shared-memory load without conflicts")
     l1_latency: Cycles = Field(description="an L1 hit")
     shared_bytes_per_cycle: BytesPerCycle = Field(description="shared memory, no conflicts")
+    copy_jitter: Fraction = Field(description="how much longer or shorter than its mean a CTA's copy phase is, at most: arbitration between warps")
     l1_lines_per_cycle: Annotated[float, Field(gt=0, json_schema_extra={"unit": "lines/cycle"})] = Field(
         description="distinct lines the L1 tag stage takes per cycle"
     )

@@ -20,9 +20,11 @@ class Machine:
     gpc_sms: tuple[int, ...]
     gpc_half: tuple[int, ...]
     sms_per_tpc: int
-    gpc_rate: float
+    gpcs_dealt_first: int
+    gpc_rate_per_sm: float
     merge_requests: int
     merge_window: float
+    merge_queue_share: float
     subcores: int
     issue_lanes: int
     fma_lanes: int
@@ -32,6 +34,7 @@ class Machine:
     shared_rate: float
     l1_bytes: int
     l1_line_rate: float
+    copy_jitter: float
     l1_latency: float
     fill_rate: float
     store_rate: float
@@ -80,9 +83,11 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         gpc_sms=spec.chip.gpc_sms,
         gpc_half=spec.chip.gpc_half,
         sms_per_tpc=spec.chip.sms_per_tpc,
-        gpc_rate=spec.chip.gpc_bytes_per_cycle,
+        gpcs_dealt_first=spec.chip.gpcs_dealt_first,
+        gpc_rate_per_sm=spec.chip.gpc_bytes_per_cycle_per_sm,
         merge_requests=spec.chip.merge_requests,
         merge_window=spec.chip.merge_window,
+        merge_queue_share=spec.chip.merge_queue_share,
         subcores=sm.subcores,
         issue_lanes=32,
         fma_lanes=sm.fma_lanes,
@@ -92,6 +97,7 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         shared_rate=sm.shared_bytes_per_cycle,
         l1_bytes=sm.l1_and_shared,
         l1_line_rate=sm.l1_lines_per_cycle,
+        copy_jitter=sm.copy_jitter,
         l1_latency=sm.l1_latency,
         fill_rate=sm.fill_bytes_per_cycle,
         store_rate=sm.store_bytes_per_cycle,
