@@ -55,7 +55,7 @@ def simulate(
     held = occupancy(lowered.footprint, spec)
     slots = held.ctas_per_sm * machine.sms
     full = stream(lowered)
-    p = plan(program.ctas, full.trips, slots, exact)
+    p = plan(program.ctas, full, slots, exact)
     made = full if p.steps is None else stream(lowered, p.steps)
     gpu = Gpu(machine, made, held.ctas_per_sm, l2, p.scale)
     timed = gpu.run(p.ctas, deal(machine, program.ctas, held.ctas_per_sm))

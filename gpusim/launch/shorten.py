@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from gpusim.devices.gpu import Life, Timed
 from gpusim.devices.stream import Stream
 
-#: a launch of at most this many CTA steps is simulated whole
-WHOLE = 14_000
-#: loop steps kept where the loop is shortened, and leading waves kept where waves are repeated
+#: a launch of at most this many effects in loop steps is simulated whole
+WHOLE = 140_000
+#: loop steps kept where the loop is shortened (fewer where a step has more effects than usual), and leading waves kept
+#: where waves are repeated
 KEPT_STEPS, KEPT_WAVES = 32, 3
+USUAL_EFFECTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,13 @@ class Plan:
         return self.steps is None and not self.repeated
 
 
-def plan(ctas: int, trips: int, slots: int, exact: bool) -> Plan:
-    """What to simulate of `ctas` blocks with `trips` loop steps each, `slots` at a time."""
-    if exact or ctas * trips <= WHOLE:
+def plan(ctas: int, made: Stream, slots: int, exact: bool) -> Plan:
+    """What to simulate of `ctas` blocks that run `made`, `slots` at a time."""
+    trips, effects = made.trips, len(made.body)
+    if exact or ctas * trips * effects <= WHOLE:
         return Plan(None, range(ctas), 0, slots, 1.0)
-    steps = KEPT_STEPS if trips > KEPT_STEPS * 3 // 2 else None
+    most = KEPT_STEPS if effects <= 2 * USUAL_EFFECTS else KEPT_STEPS // 4
+    steps = most if trips > most * 3 // 2 else None
     full = ctas // slots
     repeated = max(0, full - KEPT_WAVES - 1)
     head = range((full - repeated - 1) * slots) if repeated else range(ctas)

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusim import effects as fx
 from gpusim.errors import GpusimError
 from gpusim.ir.ops import Cast, Dot, Full, Let, Load, Loop, Store
 from gpusim.ir.program import Program
 from gpusim.lower import matrix, rules
+from gpusim.lower.frame import Step, epilogue, lets
 from gpusim.lower.lowered import Footprint, Lowered
-from gpusim.lower.vector import piece_bytes, pitch_known
+from gpusim.lower.serial import serial
+from gpusim.lower.vector import piece_bytes
 from gpusim.spec.resolve import Machine
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What the loop does in one step, in numbers the rules need."""
-
-    loop: Loop
-    loads: tuple[Load, ...]
-    pieces: tuple[int, ...]
-    tile: matrix.Tile
-    kind: str
-    bytes: int
-    masked: bool
-
-    def per_thread(self, i: int, width: int) -> int:
-        """Accesses of `width` bytes per thread that load i takes."""
-        box, of = self.loads[i].box, self.tile.dtype
-        return max(1, box.shape[0] * box.shape[1] * of.bytes // (width * 32 * self.tile.warps))
 
 
 def lower(program: Program, machine: Machine, shared_limit: int, register_limit: int) -> Lowered:
@@ -39,7 +21,7 @@ def lower(program: Program, machine: Machine, shared_limit: int, register_limit:
     """
     step = _find_step(program, machine)
     stages = _stages(step, machine, shared_limit)
-    made = _pipelined(program, step, stages, machine) if stages > 1 else _serial(program, step, register_limit, machine)
+    made = _pipelined(program, step, stages, machine) if stages > 1 else serial(program, step, register_limit, machine)
     body, wanted = made
     acc = step.tile.accumulators
     if acc + 24 > register_limit:
@@ -107,9 +89,9 @@ def _pipelined(program: Program, step: Step, stages: int, machine: Machine) -> t
         body = (*head, *math, *copy, fx.WaitMatrix(0))
     first: tuple[fx.Effect, ...] = tuple(e for s in range(stages - 1) for e in _copies(step, s, 0.0, 0.0, 0))
     before = rules.prologue(acc, total * (stages - 1), step.masked)
-    start = (*_lets(program), fx.Issue(rules.BEFORE_FIRST_COPY * before), *first, fx.Issue((1 - rules.BEFORE_FIRST_COPY) * before))
+    start = (*lets(program), fx.Issue(rules.BEFORE_FIRST_COPY * before), *first, fx.Issue((1 - rules.BEFORE_FIRST_COPY) * before))
     repeat = fx.Repeat(step.loop.var, step.loop.stop, body)
-    return (*start, repeat, *_epilogue(program, step)), rules.registers(acc, total)
+    return (*start, repeat, *epilogue(program, step)), rules.registers(acc, total)
 
 
 def _copies(step: Step, ahead: int, instructions: float, mask: float, wide: float) -> tuple[fx.Effect, ...]:
@@ -118,72 +100,3 @@ def _copies(step: Step, ahead: int, instructions: float, mask: float, wide: floa
     among = fx.Issue((instructions + mask) / n, wide / n, (instructions + rules.MASK_SLOTS * mask) / max(instructions + mask, 1.0))
     made: list[fx.Effect] = [fx.Copy(ld.box, p, ahead, among) for ld, p in zip(step.loads, step.pieces, strict=True)]
     return (*made, fx.Commit())
-
-
-def _serial(program: Program, step: Step, register_limit: int, machine: Machine) -> tuple[tuple[fx.Effect, ...], int]:
-    """Load to registers, store to shared memory, compute: nothing overlaps inside a CTA."""
-    acc = step.tile.accumulators
-    moves = [_move(step, i, program) for i in range(len(step.loads))]
-    data = sum(m.data for m in moves)
-    narrow = any(m.narrow for m in moves)
-    demand = rules.serial_registers(acc, data, sum(m.addresses for m in moves))
-    wanted = demand if narrow else min(demand, register_limit)
-    spills = max(0, wanted - register_limit)
-    rounds = rules.load_rounds(acc, data, min(wanted, register_limit), bool(spills))
-    share, held = spills / rounds, spills * 4 * 32 * step.tile.warps
-    loads: list[fx.Effect] = [fx.Issue(rules.NARROW_INSTRUCTIONS * sum(m.narrow for m in moves))] if narrow else []
-    for part in range(rounds):
-        loads += [fx.Local(rules.SPILL_LOADS * share, rules.SPILL_STORES * share, held)] if spills else []
-        both = [fx.Load(ld.box, piece, part, rounds) for ld, piece in zip(step.loads, step.pieces, strict=True)]
-        loads += [both[0], *([fx.Barrier()] if part == 0 else []), *both[1:], fx.WaitLoads()]
-    passes = sum(rules.STAGING_PASSES * m.stored / 128 for m in moves)
-    store = fx.Shared(passes, sum(m.stores for m in moves))
-    math = matrix.emit(step.tile, step.kind, machine)
-    body: tuple[fx.Effect, ...] = (fx.Issue(rules.SERIAL_INSTRUCTIONS), *loads, store, fx.Fence(), fx.Barrier(), *math, fx.WaitMatrix(0))
-    repeat = fx.Repeat(step.loop.var, step.loop.stop, body)
-    start: tuple[fx.Effect, ...] = (*_lets(program), fx.Issue(rules.prologue(acc, sum(m.vectors for m in moves), step.masked)))
-    return (*start, repeat, *_epilogue(program, step)), wanted
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """One tile through registers into shared memory, per thread: full `vectors` it holds, `narrow` loads instead of them
-    (0: none), `data` registers, `addresses` kept, `stores` to shared memory; `stored` bytes of the CTA's port time."""
-
-    vectors: int
-    narrow: int
-    data: int
-    addresses: int
-    stores: int
-    stored: int
-
-
-def _move(step: Step, i: int, program: Program) -> Move:
-    """Narrow loads are packed into vectors where the pitch is known; else every element keeps its address and is stored alone."""
-    box, piece = step.loads[i].box, step.pieces[i]
-    vectors = step.per_thread(i, rules.VECTOR_BYTES)
-    size = box.shape[0] * box.shape[1] * step.tile.dtype.bytes
-    if piece >= rules.VECTOR_BYTES:
-        return Move(vectors, 0, 4 * vectors, 0, vectors, size)
-    narrow = step.per_thread(i, piece)
-    if pitch_known(program.tensor(box.tensor)):
-        return Move(vectors, narrow, narrow * piece // 4, vectors, vectors, size)
-    return Move(vectors, narrow, narrow, narrow, narrow, size * 4 // piece)
-
-
-def _lets(program: Program) -> tuple[Let, ...]:
-    return tuple(op for op in program.body if isinstance(op, Let))
-
-
-def _epilogue(program: Program, step: Step) -> tuple[fx.Effect, ...]:
-    """Wait for the last matrix instruction, pack, regroup rows through shared memory, store."""
-    acc = step.tile.accumulators
-    stores = [op for op in program.body if isinstance(op, Store)]
-    out: list[fx.Effect] = [fx.WaitMatrix(0), fx.Issue(rules.epilogue(acc))]
-    for st in stores:
-        t = program.tensor(st.box.tensor)
-        staged = st.box.shape[0] * st.box.shape[1] * t.dtype.bytes
-        out += [fx.Shared(2 * staged / 128, acc / 4)]
-        out += [fx.Barrier()] * rules.epilogue_barriers(acc, step.tile.warps)
-        out += [fx.Store(st.box, piece_bytes(st.box, t))]
-    return tuple(out)

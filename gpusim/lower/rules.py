@@ -80,14 +80,14 @@ def serial_registers(acc: int, data: int, addresses: int) -> int:
 REGISTER_STEP = 128
 
 
-def load_rounds(acc: int, data: int, held: int, spilled: bool) -> int:
-    """Bursts into which loads to registers are cut when their `data` registers do not fit beside the accumulators in the
+def load_rounds(taken: int, data: int, held: int) -> int:
+    """Bursts into which loads to registers are cut when their `data` registers do not fit beside the `taken` ones in the
     `held` registers of a thread (listings: one burst, or two to three where registers run out)."""
-    return -(-data // (SPILLED_WINDOW if spilled else max(4, held - acc - 30)))
+    return -(-data // max(4, held - taken - 30))
 
 
 #: data registers in flight at once where addresses themselves come from spilled registers
-SPILLED_WINDOW = 8
+SPILLED_WINDOW = 4
 #: issue slots of a compare or select: these run on the ALU pipe, 16 lanes a sub-core
 MASK_SLOTS = 2.0
 #: share of the prologue that stands before the first copy (listings: 0.49 to 0.60); the rest runs while the copies are under way

@@ -34,7 +34,7 @@ class Chip(Part):
     gpc_sms: tuple[Count, ...] = Field(min_length=1, description="SMs in each GPC, in the order in which blocks are dealt to GPCs")
     gpc_half: tuple[Half, ...] = Field(description="the L2 half (0 or 1) each GPC belongs to")
     sms_per_tpc: Count = Field(description="SMs that share a TPC and get consecutive blocks")
-    gpcs_dealt_first: Annotated[int, Field(ge=0)] = Field(description="leading entries of gpc_sms that are filled before the other GPCs share what is left of a small grid")
+    gpcs_dealt_first: Annotated[int, Field(ge=0)] = Field(description="leading GPCs that a small grid fills before the others share the rest evenly")
     gpc_bytes_per_cycle_per_sm: BytesPerCycle = Field(description="read data L2 delivers into one GPC, distinct lines, for each of its SMs")
     merge_requests: Count = Field(description="SMs of one GPC whose requests for a line in flight are served by one L2 request (1: none)")
     merge_window: Cycles = Field(description="how long after an L2 hit was requested another SM of the GPC may still join it, without queueing")

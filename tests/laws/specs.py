@@ -27,8 +27,13 @@ def toy_machine(**changes: Any) -> Machine:
 
 def quiet_machine(**changes: Any) -> Machine:
     """`toy_machine` without irregularity, and with a CTA that starts at once: what is left can be worked out by hand."""
-    calm = {"dram_spread": 0.0, "start_spread": 0.0, "cold_fetch": 0.0, "per_cta": 0.0, "cta_change": 0.0}
+    calm = {"dram_spread": 0.0, "copy_jitter": 0.0, "start_spread": 0.0, "cold_fetch": 0.0, "per_cta": 0.0, "cta_change": 0.0}
     return toy_machine(**calm | changes)
+
+
+def gpc_rates(machine: Machine) -> tuple[float, ...]:
+    """Read bytes a cycle into each GPC."""
+    return tuple(machine.gpc_rate_per_sm * sms for sms in machine.gpc_sms)
 
 
 def changed(spec: GpuSpec, **fields: Any) -> GpuSpec:

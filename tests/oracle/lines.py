@@ -26,7 +26,7 @@ class Numbers:
     gpc_of: tuple[int, ...]
     half_of: tuple[int, ...]
     fill: float
-    gpc: float
+    gpc: tuple[float, ...]
     l2: float
     dram: float
     l2_latency: float
@@ -55,7 +55,8 @@ class Lines:
         self.gpc = [simpy.Resource(self.env) for _ in n.half_of]
         self.slice = [simpy.Resource(self.env) for _ in range(n.slices)]
         self.channel = [simpy.Resource(self.env) for _ in range(n.channels)]
-        self.held: list[dict[tuple[int, int], simpy.Event]] = [{}, {}]
+        self.copies: dict[tuple[int, tuple[int, int]], simpy.Event] = {}
+        self.homes: dict[tuple[int, int], simpy.Event] = {}
         self.seen = Seen([], 0, 0.0)
 
     def run(self, wanted: Sequence[Sequence[Tile]], window: int) -> Seen:
@@ -79,37 +80,29 @@ class Lines:
     def _line(self, sm: int, line: tuple[int, int]) -> Events:
         n, gpc = self.numbers, self.numbers.gpc_of[sm]
         near, home = n.half_of[gpc], line[1] % 2
-        there = self.held[near].get(line)
-        if there is None:
-            there = self.held[near][line] = self.env.event()
-            if home != near:
-                yield self.env.timeout(n.far_latency)
-            yield from self._at_home(home, line)
-            if not there.triggered:
-                there.succeed()
+        if (near, line) in self.copies:
+            yield self.copies[near, line]
         else:
-            yield there
+            there = self.copies[near, line] = self.env.event()
+            yield self.env.timeout(n.far_latency if home != near else 0.0)
+            yield from self._at_home(line)
+            there.succeed()
         yield from self._through(self.slice[(line[0] * 7 + line[1]) % n.slices], n.l2 / n.slices)
-        yield from self._through(self.gpc[gpc], n.gpc)
+        yield from self._through(self.gpc[gpc], n.gpc[gpc])
         yield from self._through(self.sm[sm], n.fill)
         yield self.env.timeout(n.l2_latency)
 
-    def _at_home(self, home: int, line: tuple[int, int]) -> Events:
-        """Until the home half has the line; the first who asks fetches it."""
+    def _at_home(self, line: tuple[int, int]) -> Events:
+        """Until the line's home has it; the first who asks fetches it."""
         n = self.numbers
-        fetched = self.held[home].get(line)
-        near_is_home = fetched is not None and not fetched.triggered and (home, line) not in self._fetching
-        if fetched is None or near_is_home:
-            self._fetching.add((home, line))
-            if fetched is None:
-                fetched = self.held[home][line] = self.env.event()
-            yield from self._through(self.channel[(line[0] * 5 + line[1]) % n.channels], n.dram / n.channels)
-            yield self.env.timeout(n.dram_latency)
-            self.seen.dram_bytes += LINE
-            if not fetched.triggered:
-                fetched.succeed()
-        else:
-            yield fetched
+        if line in self.homes:
+            yield self.homes[line]
+            return
+        fetched = self.homes[line] = self.env.event()
+        yield from self._through(self.channel[(line[0] * 5 + line[1]) % n.channels], n.dram / n.channels)
+        yield self.env.timeout(n.dram_latency)
+        self.seen.dram_bytes += LINE
+        fetched.succeed()
 
     def _through(self, server: simpy.Resource, rate: float) -> Events:
         with server.request() as turn:

@@ -21,7 +21,7 @@ class _Chip:
     def __init__(self, l2: str = "cold", **changes: Any) -> None:
         self.machine = quiet_machine(**changes)
         self.memory = Memory(self.machine, l2)
-        gpcs = [Gpc(half, self.machine.gpc_rate) for half in (0, 0, 1)]
+        gpcs = [Gpc(half, 256.0) for half in (0, 0, 1)]
         self.sms = [Sm(i, gpcs[i // 2], self.machine) for i in range(6)]
 
     def fetch(self, sm: int, key: int = 7, now: float = 0.0, nbytes: int = NBYTES, extra: float = 0.0) -> float:
@@ -62,7 +62,7 @@ def test_a_tile_is_read_from_dram_once() -> None:
 @pytest.mark.parametrize("halves", [1, 2])
 def test_sectors_hit_near_or_miss(halves: int) -> None:
     chip = _Chip(halves=halves, gpc_half=(0,) * 4)
-    chip.sms = [Sm(0, Gpc(0, chip.machine.gpc_rate), chip.machine), Sm(1, Gpc(halves - 1, chip.machine.gpc_rate), chip.machine)]
+    chip.sms = [Sm(i, Gpc(half, 256.0), chip.machine) for i, half in enumerate((0, halves - 1))]
     for i, sm in enumerate((0, 0, 1, 1)):
         chip.fetch(sm, now=i * LATER)
     missed = 1 if halves == 1 else 1.5

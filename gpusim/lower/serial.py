@@ -1,0 +1,74 @@
+"""The matrix loop without a pipeline: loads to registers, stores to shared memory, then the matrix instructions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusim import effects as fx
+from gpusim.ir.program import Program
+from gpusim.lower import matrix, rules
+from gpusim.lower.frame import Step, epilogue, lets
+from gpusim.lower.vector import pitch_known
+from gpusim.spec.resolve import Machine
+
+
+def serial(program: Program, step: Step, register_limit: int, machine: Machine) -> tuple[tuple[fx.Effect, ...], int]:
+    """Load to registers, store to shared memory, compute: nothing overlaps inside a CTA."""
+    acc = step.tile.accumulators
+    moves = [_move(step, i, program) for i in range(len(step.loads))]
+    wanted, rounds = _registers(acc, moves, register_limit)
+    spills = max(0, wanted - register_limit)
+    share, held = spills / rounds, spills * 4 * 32 * step.tile.warps
+    narrow = sum(m.narrow for m in moves)
+    loads: list[fx.Effect] = [fx.Issue(rules.NARROW_INSTRUCTIONS * narrow, slots=rules.MASK_SLOTS)] if narrow else []
+    for part in range(rounds):
+        loads += [fx.Local(rules.SPILL_LOADS * share, rules.SPILL_STORES * share, held)] if spills else []
+        both = [fx.Load(ld.box, piece, part, rounds) for ld, piece in zip(step.loads, step.pieces, strict=True)]
+        loads += [both[0], *([fx.Barrier()] if part == 0 else []), *both[1:], fx.WaitLoads()]
+    passes = sum(rules.STAGING_PASSES * m.stored / 128 for m in moves)
+    store = fx.Shared(passes, sum(m.stores for m in moves))
+    math = matrix.emit(step.tile, step.kind, machine)
+    body: tuple[fx.Effect, ...] = (fx.Issue(rules.SERIAL_INSTRUCTIONS), *loads, store, fx.Fence(), fx.Barrier(), *math, fx.WaitMatrix(0))
+    repeat = fx.Repeat(step.loop.var, step.loop.stop, body)
+    start: tuple[fx.Effect, ...] = (*lets(program), fx.Issue(rules.prologue(acc, sum(m.vectors for m in moves), step.masked)))
+    return (*start, repeat, *epilogue(program, step)), wanted
+
+
+def _registers(acc: int, moves: list[Move], limit: int) -> tuple[int, int]:
+    """(registers per thread wanted, bursts of loads). Loads that do not fit beside the accumulators wait for a later burst;
+    addresses that do not fit are spilled, and then few loads can be in flight."""
+    kept = sum(m.kept for m in moves)
+    wanted = rules.serial_registers(acc, kept, sum(m.addresses for m in moves))
+    if wanted > limit and any(m.addresses > m.vectors for m in moves):
+        return wanted, -(-sum(m.loaded for m in moves) // rules.SPILLED_WINDOW)
+    held = min(wanted, limit)
+    packed = sum(m.kept for m in moves if m.narrow)
+    return held, rules.load_rounds(acc + packed, sum(m.loaded for m in moves), held)
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One tile through registers into shared memory, per thread: full `vectors` it holds; `narrow` loads instead of them
+    (0: none); registers `loaded` by the loads and `kept` until the stores; `addresses` kept; `stores` to shared memory;
+    `stored` bytes of the CTA's port time."""
+
+    vectors: int
+    narrow: int
+    loaded: int
+    kept: int
+    addresses: int
+    stores: int
+    stored: int
+
+
+def _move(step: Step, i: int, program: Program) -> Move:
+    """Narrow loads are packed into vectors where the pitch is known; else every element keeps its address and is stored alone."""
+    box, piece = step.loads[i].box, step.pieces[i]
+    vectors = step.per_thread(i, rules.VECTOR_BYTES)
+    size = box.shape[0] * box.shape[1] * step.tile.dtype.bytes
+    if piece >= rules.VECTOR_BYTES:
+        return Move(vectors, 0, 4 * vectors, 4 * vectors, 0, vectors, size)
+    narrow = step.per_thread(i, piece)
+    if pitch_known(program.tensor(box.tensor)):
+        return Move(vectors, narrow, narrow, narrow * piece // 4, vectors, vectors, size)
+    return Move(vectors, narrow, narrow, narrow, narrow, narrow, size * 4 // piece)
