@@ -72,6 +72,7 @@ class Executor:
     def __init__(self, env: simpy.Environment, machine: Machine, memory: Memory, made: Stream) -> None:
         self.env, self.machine, self.memory, self.stream = env, machine, memory, made
         self.warps = made.warps
+        self.jitter = min(1.0, machine.copy_jitter * (made.trips / len(made.steps)) ** 0.5)
         self.per_subcore = max(1.0, self.warps / machine.subcores)
         self.barrier_cycles = machine.barrier_base + machine.barrier_per_warp * self.warps
         self.instructions = self.tensor_fma = self.wavefronts = self.load_sectors = self.store_sectors = self.local_bytes = 0.0
@@ -205,7 +206,7 @@ class Executor:
             self._instructions(cta, e.among.count, e.among.slots, e.among.wide)
             return
         key, touched = self._tile(cta, site, j + e.ahead)
-        uneven = 1.0 + self.machine.copy_jitter * (2.0 * noise(cta.number << 20 | j << 4 | site) - 1.0)
+        uneven = 1.0 + self.jitter * (2.0 * noise(cta.number << 20 | j << 4 | site) - 1.0)
         passed = cta.sm.l1.book(cta.t, touched.lines * uneven)
         cta.spend(LG, passed)
         self._instructions(cta, e.among.count, e.among.slots, e.among.wide)

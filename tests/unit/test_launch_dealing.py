@@ -16,8 +16,8 @@ from tests.laws.specs import toy_machine
 GPCS = st.lists(st.sampled_from([2, 4, 6, 16, 18]), min_size=1, max_size=8)
 
 
-def _machine(gpcs: list[int], tpc: int = 2) -> Machine:
-    return toy_machine(gpc_sms=tuple(gpcs), gpc_half=(0,) * len(gpcs), sms_per_tpc=tpc)
+def _machine(gpcs: list[int], first: int = 0) -> Machine:
+    return toy_machine(gpc_sms=tuple(gpcs), gpc_half=(0,) * len(gpcs), gpcs_dealt_first=first)
 
 
 def _by_gpc(machine: Machine, dealt: list[int]) -> list[int]:
@@ -50,6 +50,17 @@ def test_gpcs_get_even_shares_and_none_more_than_its_sms(gpcs: list[int], ctas: 
     assert all(share <= size for share, size in zip(shares, gpcs, strict=True))
     open_ = [share for share, size in zip(shares, gpcs, strict=True) if share < size]
     assert not open_ or max(shares) - min(open_) <= 1
+
+
+@given(GPCS, st.integers(1, 60), st.integers(1, 3))
+def test_gpcs_that_are_dealt_first_are_filled_first(gpcs: list[int], ctas: int, first: int) -> None:
+    machine = _machine(gpcs, min(first, len(gpcs)))
+    ctas = min(ctas, machine.sms)
+    shares = _by_gpc(machine, deal(machine, ctas, 1))
+    head = sum(gpcs[:first])
+    assert sum(shares) == ctas
+    assert sum(shares[:first]) == min(ctas, head)
+    assert all(share == size or not sum(shares[i + 1 :]) for i, (share, size) in enumerate(zip(shares[:first], gpcs, strict=False)))
 
 
 @given(GPCS, st.integers(1, 60))

@@ -175,3 +175,16 @@ def test_a_program_without_a_matrix_loop_is_refused() -> None:
     k.store(x, (k.program_id(0), 0), k.map("add", t, t), (1, 32))
     with pytest.raises(GpusimError, match="no timing for this program yet"):
         lower(k.finish(), toy_machine(), toy().sm.shared_max_per_cta, 255)
+
+
+@pytest.mark.xfail(strict=True, reason="a compiler keeps to the registers that a CTA of so many warps can have; the model asks for more and then refuses")
+def test_many_warps_keep_to_the_registers_of_an_sm() -> None:
+    """16 warps may have 128 registers a thread: 65536 / 512."""
+    made = lowered("h200", 1024, 1024, 1024, tile=(256, 128, 128), warps=16, stages=2, dtype="bf16")
+    assert made.footprint.registers <= 128
+
+
+@pytest.mark.xfail(strict=True, reason="stages that would not be emitted are checked against shared memory all the same")
+def test_stages_that_a_gpu_cannot_use_need_no_shared_memory() -> None:
+    """Without asynchronous copies there is one stage, whatever was asked for."""
+    assert lowered("v100", 512, 512, 512, tile=(256, 128, 64), stages=3, dtype="fp16").stages == 1
