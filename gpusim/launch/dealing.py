@@ -1,6 +1,6 @@
 """Which SM gets which block first: the order in which a launch's first blocks are dealt.
 
-Measured on one chip (start stamps and SM numbers of every block, `tests/hardware/data/placement.md`): GPCs get equal numbers of
+Measured on one chip (start stamps and SM numbers of every block, `tests/hardware/data/placement.json`): GPCs get equal numbers of
 blocks, consecutive blocks stay in one GPC, and a GPC with fewer blocks than SMs fills one SM of each TPC first. Full
 rounds give every SM one block before any SM gets its next.
 """

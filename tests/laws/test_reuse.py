@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from gpusim.report.formulas import l2_hit_rate, stall_shares
+from gpusim.trace.run import Run
 from tests.laws.cases import SHORTENED, Case
 from tests.laws.closed import Gemm
 
@@ -43,13 +44,13 @@ def test_where_nothing_is_left_out_nothing_differs(case: Case) -> None:
 
 @pytest.mark.parametrize("case", STEADY.values(), ids=STEADY)
 def test_a_steady_loop_is_restored(case: Case) -> None:
-    """Time within 1 %, DRAM within 2 % and the hit rate within 3 points. (Fewer requests of a GPC merge as its blocks drift apart: 20 %.)"""
+    """Time within 1 %, DRAM and what the near half misses within 2 %. (How many requests of a GPC merge changes as blocks drift: 20 %.)"""
     fast, exact = case.standard(), case.standard(exact=True)
     assert "loop steps simulated" in fast.extrapolated and exact.extrapolated == ""
     assert fast.cycles == pytest.approx(exact.cycles, rel=0.01)
     for name in ("dram_read_bytes", "dram_write_bytes", "l2_dirty_bytes"):
         assert fast.counters[name] == pytest.approx(exact.counters[name], rel=0.02), name
-    assert l2_hit_rate(fast) == pytest.approx(l2_hit_rate(exact), abs=0.03)
+    assert _missed(fast) == pytest.approx(_missed(exact), rel=0.02)
     assert fast.counters["l2_read_sectors"] == pytest.approx(exact.counters["l2_read_sectors"], rel=0.2)
 
 
@@ -60,6 +61,11 @@ def test_the_traffic_of_a_partial_wave_is_that_of_the_sms_it_is_dealt_to() -> No
     fast, exact = case.standard(), case.standard(exact=True)
     assert fast.extrapolated
     assert fast.counters["fabric_sectors"] == pytest.approx(exact.counters["fabric_sectors"], rel=0.01)
+
+
+def _missed(run: Run) -> int:
+    """Sectors that the near half did not have."""
+    return run.counters["l2_read_sectors"] + run.counters["l2_write_sectors"] - run.counters["l2_hit_sectors"]
 
 
 def _residual(case: Case) -> float:
@@ -77,10 +83,10 @@ def test_the_time_of_several_waves_is_as_good_as_the_report_says(case: Case) -> 
 
 @pytest.mark.parametrize("case", SHORTENED.values(), ids=SHORTENED)
 def test_the_traffic_of_several_waves_is_close(case: Case) -> None:
-    """Later blocks land on other SMs and at other times than the pass over the traffic assumes: 10 % of DRAM bytes, 5 points of the hit rate."""
+    """Later blocks land on other SMs and at other times than the pass over the traffic assumes: 10 % of DRAM bytes, 8 points of the hit rate."""
     fast, exact = case.standard(), case.standard(exact=True)
     moved = exact.counters["dram_read_bytes"] + exact.counters["dram_write_bytes"]
-    assert l2_hit_rate(fast) == pytest.approx(l2_hit_rate(exact), abs=0.05)
+    assert l2_hit_rate(fast) == pytest.approx(l2_hit_rate(exact), abs=0.08)
     for name in ("dram_read_bytes", "dram_write_bytes"):
         assert fast.counters[name] == pytest.approx(exact.counters[name], abs=0.1 * moved), name
 

@@ -6,53 +6,55 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpusim import effects as fx
 from gpusim.devices.gpu import Life, Timed
 from gpusim.devices.stream import Stream
 from gpusim.launch.shorten import KEPT_STEPS, KEPT_WAVES, WHOLE, Plan, plan, restore
 from gpusim.launch.streaming import kept
 
-CTAS, TRIPS, SLOTS = st.integers(1, 5000), st.integers(1, 600), st.sampled_from([8, 80, 132, 264])
+CTAS, TRIPS, SLOTS, EFFECTS = st.integers(1, 5000), st.integers(1, 600), st.sampled_from([8, 80, 132, 264]), st.sampled_from([5, 10, 50])
 
 
-@given(CTAS, TRIPS, SLOTS)
-def test_exact_simulates_everything(ctas: int, trips: int, slots: int) -> None:
-    p = plan(ctas, trips, slots, exact=True)
+def _stream(trips: int, keep: int | None = None, effects: int = 10) -> Stream:
+    """A loop of so many effects a step, `keep` steps of which are simulated."""
+    return Stream((1,), 4, 0, (), (), "k", (), ((fx.Barrier(), -1),) * effects, (), trips, kept(trips, keep))
+
+
+@given(CTAS, TRIPS, SLOTS, EFFECTS)
+def test_exact_simulates_everything(ctas: int, trips: int, slots: int, effects: int) -> None:
+    p = plan(ctas, _stream(trips, effects=effects), slots, exact=True)
     assert p.whole
     assert (list(p.ctas), p.steps, p.repeated, p.scale) == (list(range(ctas)), None, 0, 1.0)
 
 
-@given(CTAS, TRIPS, SLOTS)
-def test_blocks_are_simulated_once_or_stand_in_a_repeated_wave(ctas: int, trips: int, slots: int) -> None:
-    p = plan(ctas, trips, slots, exact=False)
+@given(CTAS, TRIPS, SLOTS, EFFECTS)
+def test_blocks_are_simulated_once_or_stand_in_a_repeated_wave(ctas: int, trips: int, slots: int, effects: int) -> None:
+    p = plan(ctas, _stream(trips, effects=effects), slots, exact=False)
     assert len(p.ctas) + p.repeated * slots == ctas
     assert list(p.ctas) == sorted(set(p.ctas))
     assert p.ctas[0] == 0 and p.ctas[-1] == ctas - 1
 
 
-@given(CTAS, TRIPS, SLOTS)
-def test_a_small_launch_is_simulated_whole(ctas: int, trips: int, slots: int) -> None:
-    p = plan(ctas, trips, slots, exact=False)
-    assert p.whole or ctas * trips > WHOLE
+@given(CTAS, TRIPS, SLOTS, EFFECTS)
+def test_a_small_launch_is_simulated_whole(ctas: int, trips: int, slots: int, effects: int) -> None:
+    p = plan(ctas, _stream(trips, effects=effects), slots, exact=False)
+    assert p.whole or ctas * trips * effects > WHOLE
     assert p.whole == (p.steps is None and p.repeated == 0)
 
 
-@given(CTAS, TRIPS, SLOTS)
-def test_the_first_waves_and_the_tail_are_never_left_out(ctas: int, trips: int, slots: int) -> None:
-    p = plan(ctas, trips, slots, exact=False)
+@given(CTAS, TRIPS, SLOTS, EFFECTS)
+def test_the_first_waves_and_the_tail_are_never_left_out(ctas: int, trips: int, slots: int, effects: int) -> None:
+    p = plan(ctas, _stream(trips, effects=effects), slots, exact=False)
     first, tail = range(min(ctas, KEPT_WAVES * slots)), range(ctas - ctas % slots, ctas)
     assert set(first) <= set(p.ctas)
     assert set(tail) <= set(p.ctas)
 
 
-@given(CTAS, TRIPS, SLOTS)
-def test_the_l2_shrinks_with_the_loop(ctas: int, trips: int, slots: int) -> None:
-    p = plan(ctas, trips, slots, exact=False)
-    assert p.steps is None or p.steps == KEPT_STEPS < trips
+@given(CTAS, TRIPS, SLOTS, EFFECTS)
+def test_the_l2_shrinks_with_the_loop(ctas: int, trips: int, slots: int, effects: int) -> None:
+    p = plan(ctas, _stream(trips, effects=effects), slots, exact=False)
+    assert p.steps is None or p.steps <= min(KEPT_STEPS, trips - 1)
     assert p.scale == (p.steps / trips if p.steps else 1.0)
-
-
-def _stream(trips: int, keep: int | None) -> Stream:
-    return Stream((1,), 4, 0, (), (), "k", (), (), (), trips, kept(trips, keep))
 
 
 def _lives(made: Stream, waves: int, slots: int, start: float, step: float, end: float) -> tuple[list[Life], float]:
@@ -105,6 +107,6 @@ def test_a_loop_that_slows_down_shows_in_the_residual() -> None:
 def test_what_is_simulated_whole_is_not_restored() -> None:
     made = _stream(100, None)
     lives, end = _lives(made, 2, 10, start=500.0, step=120.0, end=300.0)
-    whole = restore(Timed(end, tuple(lives), {}, {}), made, plan(20, 100, 10, exact=True))
+    whole = restore(Timed(end, tuple(lives), {}, {}), made, plan(20, made, 10, exact=True))
     assert (whole.cycles, whole.residual) == (end, 0.0)
     assert sum(whole.spans) == pytest.approx(sum(life.ended - life.begun for life in lives))
