@@ -47,12 +47,12 @@ MOST_PARTS = 64
 class Cta:
     """What one CTA remembers: its clock `t`, its tiles, copies and matrix groups not yet waited for, its spans."""
 
-    __slots__ = ("number", "sm", "t", "placed", "landing", "loaded", "issued", "groups", "matrix", "life", "begun", "marks", "window")
+    __slots__ = ("number", "sm", "t", "placed", "landing", "loaded", "groups", "matrix", "life", "begun", "marks", "window")
 
     def __init__(self, number: int, sm: Sm, t: float, placed: list[Placed]) -> None:
         self.number, self.sm, self.t, self.placed = number, sm, t, placed
         self.begun = t
-        self.landing = self.loaded = self.issued = 0.0
+        self.landing = self.loaded = 0.0
         self.groups: deque[float] = deque()
         self.matrix: deque[float] = deque()
         self.life = [0.0] * len(REASONS)
@@ -136,14 +136,13 @@ class Executor:
         self._instructions(cta, e.count, e.slots, e.wide, e.chain)
 
     def _instructions(self, cta: Cta, count: float, slots: float = 1.0, wide: float = 0.0, chain: float = fx.CHAIN) -> None:
-        """A warp issues `count` instructions: dependent ones wait for each other, the warps of a sub-core take turns, and
-        other CTAs of the SM take their share of its slots (turns are so short that slots are shared, not queued for)."""
+        """A warp issues `count` instructions: dependent ones wait for each other, the warps of a sub-core take turns, and the
+        other resident CTAs take their usual share of its slots (turns are so short that slots are shared, not queued for)."""
         m, sm = self.machine, cta.sm
         self.instructions += count * self.warps
         work = count * self.per_subcore * slots
-        others = (sm.issue.busy - cta.issued) / (cta.t + 1.0)
+        others = sm.issue.busy / (cta.t + 1.0) * (1.0 - 1.0 / sm.resident)
         sm.issue.busy += work
-        cta.issued += work
         alone = max(work, count * (1.0 + chain * (m.alu_latency - 1.0)))
         end = cta.t + max(alone, work / (1.0 - min(others, MOST_TAKEN)))
         selected = min(count, end - cta.t)

@@ -71,6 +71,7 @@ class Gpu:
         env, made = self.env, self.stream
         yield until(env, self.machine.start_spread * noise(number))
         following: int | None = number
+        sm.resident += 1
         while following is not None:
             block = made.env(following)
             begun = env.now
@@ -85,6 +86,7 @@ class Gpu:
             following = next(queue, None)
             if following is not None:
                 yield until(env, max(self.replace.book(env.now, 1.0), env.now + self.machine.cta_change))
+        sm.resident -= 1
 
     def _counts(self) -> dict[str, float]:
         x, m = self.executor, self.memory

@@ -17,7 +17,9 @@ def bounds(counts: Tally, counters: Counters, m: Machine, matrix: str, full: Str
     out = {
         "issue": counts["instructions"] / (sms * m.subcores),
         "shared memory": counts["shared_wavefronts"] * 128 / m.shared_rate / sms,
+        "L1 lines": counts["l1_lines"] / (m.l1_line_rate * sms),
         "SM fill": counts["load_bytes"] / (m.fill_rate * sms),
+        "SM store": counts["store_bytes"] / (m.store_rate * sms),
         "L2 read": l2_bytes / m.l2_read_rate,
         "L2 write": counts["store_bytes"] / m.l2_write_rate,
         "DRAM": (counters["dram_read_bytes"] + counters["dram_write_bytes"]) / m.dram_rate,

@@ -11,16 +11,17 @@ WARP_LANES = 32
 
 
 def occupancy(foot: Footprint, spec: GpuSpec) -> Occupancy:
-    """CTAs per SM by warps, registers, shared memory and CTA slots. GpusimError if not even one fits."""
+    """CTAs per SM by warps (each sub-core has its share of the registers, and warps are dealt evenly to the sub-cores), registers, shared memory and CTA slots. GpusimError if not even one fits."""
     sm = spec.sm
     granule = sm.register_granule
     per_warp = -(-foot.registers * WARP_LANES // granule) * granule
+    warps = sm.registers // sm.subcores // per_warp * sm.subcores
     shared = -(-(foot.shared_bytes + sm.shared_reserved_per_cta) // sm.shared_granule) * sm.shared_granule
     limits = {
         "warps": sm.max_warps // foot.warps,
-        "registers": sm.registers // (per_warp * foot.warps),
-        "shared memory": sm.shared_max // shared if foot.shared_bytes else sm.max_ctas,
+        "registers": warps // (-(-foot.warps // sm.subcores) * sm.subcores) if foot.warps >= sm.subcores else warps // foot.warps,
         "CTA slots": sm.max_ctas,
+        "shared memory": sm.shared_max // shared,
     }
     limiter = min(limits, key=lambda k: limits[k])
     if limits[limiter] < 1:
@@ -28,3 +29,10 @@ def occupancy(foot: Footprint, spec: GpuSpec) -> Occupancy:
         what = needs.get(limiter, f"{shared} bytes of shared memory of {sm.shared_max}")
         raise GpusimError(f"one CTA needs {what}; it does not fit an SM.", where=spec.name, hint="Use a smaller tile, fewer stages or another number of warps.")
     return Occupancy(limits[limiter], limiter, limits, foot.warps, foot.registers, foot.shared_bytes, foot.spills)
+
+
+def register_limit(warps: int, spec: GpuSpec) -> int:
+    """Registers a thread may have so that one CTA of `warps` warps fits an SM."""
+    sm = spec.sm
+    per_warp = sm.registers // sm.subcores // -(-warps // sm.subcores) // sm.register_granule * sm.register_granule
+    return min(sm.max_registers_per_thread, per_warp // WARP_LANES)

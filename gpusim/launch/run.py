@@ -6,16 +6,15 @@ import hashlib
 import json
 from typing import Any
 
-import numpy as np
-
 from gpusim.devices.gpu import REASONS, Gpu, Timed
 from gpusim.devices.stream import Stream
 from gpusim.errors import GpusimError
 from gpusim.ir.check import check
 from gpusim.ir.program import Program
 from gpusim.launch import laws
+from gpusim.launch.bounds import bounds
 from gpusim.launch.dealing import deal
-from gpusim.launch.occupancy import occupancy
+from gpusim.launch.occupancy import occupancy, register_limit
 from gpusim.launch.shorten import Plan, Whole, plan, restore
 from gpusim.launch.streaming import stream
 from gpusim.launch.tally import Tally, tally
@@ -49,7 +48,7 @@ def simulate(
     _options(l2, launch, clock_mhz)
     check(program)
     probe = resolve(spec, spec.clocks.boost / 1e6)
-    lowered = lower(program, probe, spec.sm.shared_max_per_cta, spec.sm.max_registers_per_thread)
+    lowered = lower(program, probe, spec.sm.shared_max_per_cta, register_limit(program.warps, spec))
     mhz = clock_mhz or (spec.clocks.boost if lowered.matrix == "simt" else spec.clocks.tensor) / 1e6
     machine = resolve(spec, mhz)
     held = occupancy(lowered.footprint, spec)
@@ -81,8 +80,9 @@ def simulate(
         counters=counters,
         stalls=stalls,
         warp_cycles=sum(whole.spans) * warps,
-        bounds=_bounds(counts, counters, machine, lowered.matrix, full, cycles),
+        bounds=bounds(counts, counters, machine, lowered.matrix, full),
         extrapolated=_said(p, full, program.ctas, whole),
+        notes=lowered.notes,
         spans=_timeline(timed) if timeline else (),
         digest=_digest(program, spec, (l2, launch, mhz, exact), counters, round(seconds * 1e12)),
     )
@@ -110,8 +110,7 @@ def _counters(counts: Tally, timed: Timed, p: Plan, full: Stream, machine: Machi
     if p.whole:
         live = ("l2_hit_sectors", "fabric_sectors", "dram_read_bytes", "dram_write_bytes", "l2_dirty_bytes")
         return out | {name: round(timed.counts[name]) for name in live}
-    halves = np.repeat(np.array(machine.gpc_half) % machine.halves, machine.gpc_sms)
-    t = walk(full, machine, slots, np.tile(halves, slots // machine.sms), l2)
+    t = walk(full, machine, slots // machine.sms, l2)
     sector = machine.sector
     return out | {
         "l2_hit_sectors": out["l2_read_sectors"] + out["l2_write_sectors"] - round(t.near_misses / sector),
@@ -120,13 +119,6 @@ def _counters(counts: Tally, timed: Timed, p: Plan, full: Stream, machine: Machi
         "dram_write_bytes": round(t.dram_write),
         "l2_dirty_bytes": round(t.dirty),
     }
-
-
-def _bounds(counts: Tally, counters: Counters, m: Machine, matrix: str, full: Stream, cycles: float) -> dict[str, float]:
-    """Cycles the launch would take if only one resource limited it and all SMs were evenly loaded."""
-    from gpusim.launch.bounds import bounds
-
-    return bounds(counts, counters, m, matrix, full)
 
 
 def _said(p: Plan, full: Stream, ctas: int, whole: Whole) -> str:

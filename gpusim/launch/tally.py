@@ -16,6 +16,8 @@ from gpusim.spec.resolve import Machine
 
 Tally = dict[str, float]
 
+KEYS = ("instructions", "tensor_fma", "l1_load_sectors", "l1_store_sectors", "l1_lines", "shared_wavefronts", "spill_bytes", "load_bytes", "store_bytes")
+
 
 def tally(made: Stream, machine: Machine) -> Tally:
     """Totals over all CTAs and all loop steps."""
@@ -31,8 +33,7 @@ class _Totals:
     def __init__(self, made: Stream, machine: Machine) -> None:
         self.made, self.machine = made, machine
         self.warps = made.warps
-        keys = ("instructions", "tensor_fma", "l1_load_sectors", "l1_store_sectors", "shared_wavefronts", "spill_bytes", "load_bytes", "store_bytes")
-        self.counts: Tally = dict.fromkeys(keys, 0.0)
+        self.counts: Tally = dict.fromkeys(KEYS, 0.0)
         self.placed = [self._classes(site) for site in made.sites]
 
     def _classes(self, site: Site) -> list[tuple[Placed, int]]:
@@ -63,6 +64,7 @@ class _Totals:
             parts += [(placed.touched(k), 1) for k in run[whole:]]
             for touched, times in parts:
                 self.counts[f"l1_{kind}_sectors"] += touched.sectors * times * count
+                self.counts["l1_lines"] += touched.lines * times * count
                 self.counts[f"{kind}_bytes"] += touched.unique * times * count
                 self.counts["instructions"] += touched.instructions * times * count
 

@@ -12,6 +12,7 @@ import numpy as np
 from gpusim import effects as fx
 from gpusim.devices.stream import Placed, Stream
 from gpusim.ir.expr import evaluate
+from gpusim.launch.dealing import deal
 from gpusim.launch.tally import grid_env
 from gpusim.parts.l2 import Half
 from gpusim.spec.resolve import Machine
@@ -28,8 +29,10 @@ class Traffic:
     dirty: float = 0.0
 
 
-def walk(made: Stream, machine: Machine, slots: int, half_of_slot: np.ndarray, l2: str) -> Traffic:
-    """The launch as waves of `slots` CTAs; CTA i of a wave looks in half `half_of_slot[i]`."""
+def walk(made: Stream, machine: Machine, slots_per_sm: int, l2: str) -> Traffic:
+    """The launch as waves of `slots_per_sm` CTAs on every SM, each dealt as a first wave is."""
+    half_of_sm = np.repeat(np.array(machine.gpc_half) % machine.halves, machine.gpc_sms)
+    slots = slots_per_sm * machine.sms
     foreign = machine.dirty_bytes if l2 == "foreign-dirty" else 0.0
     walker = _Walker(machine, [Half(machine.half_bytes, machine.dirty_bytes, foreign) for _ in range(machine.halves)])
     env, ctas = grid_env(made), made.ctas
@@ -38,9 +41,9 @@ def walk(made: Stream, machine: Machine, slots: int, half_of_slot: np.ndarray, l
     keys = {s: _origins(made, s, env) for s in (*loads, *stores)}
     cache: dict[tuple[int, int], Placed] = {}
 
-    def distinct(site: int, first: int, last: int) -> list[tuple[int, Placed]]:
+    def distinct(site: int, first: int, last: int, half: np.ndarray) -> list[tuple[int, Placed]]:
         """(half, place) of the different tiles that the CTAs first..last of a wave touch, in the order of the CTAs."""
-        pairs = np.stack([half_of_slot[: last - first], keys[site][first:last]])
+        pairs = np.stack([half, keys[site][first:last]])
         _, at = np.unique(pairs, axis=1, return_index=True)
         found = []
         for i in np.sort(at):
@@ -48,17 +51,18 @@ def walk(made: Stream, machine: Machine, slots: int, half_of_slot: np.ndarray, l
             tile = (site, int(keys[site][number]))
             if tile not in cache:
                 cache[tile] = Placed(made.sites[site], made.env(number), made.var, machine)
-            found.append((int(half_of_slot[i]), cache[tile]))
+            found.append((int(half[i]), cache[tile]))
         return found
 
     for first in range(0, ctas, slots):
         last = min(first + slots, ctas)
-        tiles = [t for s in loads for t in distinct(s, first, last)]
+        near = half_of_sm[deal(machine, last - first, slots_per_sm)]
+        tiles = [t for s in loads for t in distinct(s, first, last, near)]
         for k in range(made.trips):
             for half, placed in tiles:
                 walker.read(half, placed, k)
         for s in stores:
-            for half, placed in distinct(s, first, last):
+            for half, placed in distinct(s, first, last, near):
                 walker.write(half, placed)
     walker.traffic.dirty = sum(h.dirty for h in walker.halves)
     return walker.traffic

@@ -31,7 +31,18 @@ def lower(program: Program, machine: Machine, shared_limit: int, register_limit:
             hint=f"Use at least {2 * program.warps * acc // register_limit} warps, or a tile of at most {(register_limit - 24) * 32 * program.warps} elements.",
         )
     foot = Footprint(program.warps, min(wanted, register_limit), max(0, wanted - register_limit), stages * step.bytes)
-    return Lowered(program, body, foot, stages, step.kind)
+    return Lowered(program, body, foot, stages, step.kind, _notes(program, step, machine))
+
+
+def _notes(program: Program, step: Step, machine: Machine) -> tuple[str, ...]:
+    """Why copies are narrow, if they are."""
+    full = min(rules.VECTOR_BYTES, min(ld.box.shape[-1] for ld in step.loads) * step.tile.dtype.bytes)
+    if min(step.pieces) >= full:
+        return ()
+    names = " and ".join(ld.box.tensor for ld, piece in zip(step.loads, step.pieces, strict=True) if piece < full)
+    lost = " and without a pipeline" if machine.cp_async and min(step.pieces) < rules.SMALLEST_ASYNC_BYTES else ""
+    why = f"its row length or pitch is no multiple of {rules.SPECIALISED_MULTIPLE} elements"
+    return (f"{names} is copied {min(step.pieces)} bytes a lane{lost}, because {why}: pad the rows (ld=padded).",)
 
 
 def _find_step(program: Program, machine: Machine) -> Step:
@@ -62,6 +73,8 @@ def _stages(step: Step, machine: Machine, shared_limit: int) -> int:
         hint = f"BK of at most {fitting} fits." if fitting >= 16 else "Use a smaller tile."
         what = f"tile {t.m}x{t.n}x{t.k} needs {step.bytes} bytes of shared memory per stage; a CTA may have {shared_limit}."
         raise GpusimError(what, where=machine.name, hint=hint)
+    if not machine.cp_async or min(step.pieces) < rules.SMALLEST_ASYNC_BYTES:
+        return 1
     asked = step.loop.stages
     if asked is not None and asked > deepest:
         raise GpusimError(
@@ -69,8 +82,7 @@ def _stages(step: Step, machine: Machine, shared_limit: int) -> int:
             where=machine.name,
             hint=f"At most {deepest} stages of this tile fit.",
         )
-    asynchronous = machine.cp_async and min(step.pieces) >= rules.SMALLEST_ASYNC_BYTES
-    return min(asked or min(deepest, rules.MOST_STAGES), deepest) if asynchronous else 1
+    return asked or min(deepest, rules.MOST_STAGES)
 
 
 def _pipelined(program: Program, step: Step, stages: int, machine: Machine) -> tuple[tuple[fx.Effect, ...], int]:
@@ -80,23 +92,23 @@ def _pipelined(program: Program, step: Step, stages: int, machine: Machine) -> t
     mmas = matrix.mmas_per_warpgroup(tile, step.kind)
     wide = rules.wide_multiplies(stages, copies[-1]) if step.kind == "wgmma" else 0
     counts = rules.step(total, mmas, wide, step.masked)
-    copy = _copies(step, stages - 1, counts.after, counts.mask, wide)
+    copy = _copies(step, stages - 1, counts.after, counts.mask, wide, machine)
     head: tuple[fx.Effect, ...] = (fx.WaitCopies(stages - 2), fx.Barrier(), fx.Issue(counts.before))
     math: tuple[fx.Effect, ...] = matrix.emit(tile, step.kind, machine, counts.between)
     if step.kind == "wgmma":
         body: tuple[fx.Effect, ...] = (*head, *math, fx.WaitMatrix(1), fx.Barrier(), *copy)
     else:
         body = (*head, *math, *copy, fx.WaitMatrix(0))
-    first: tuple[fx.Effect, ...] = tuple(e for s in range(stages - 1) for e in _copies(step, s, 0.0, 0.0, 0))
+    first: tuple[fx.Effect, ...] = tuple(e for s in range(stages - 1) for e in _copies(step, s, 0.0, 0.0, 0, machine))
     before = rules.prologue(acc, total * (stages - 1), step.masked)
     start = (*lets(program), fx.Issue(rules.BEFORE_FIRST_COPY * before), *first, fx.Issue((1 - rules.BEFORE_FIRST_COPY) * before))
     repeat = fx.Repeat(step.loop.var, step.loop.stop, body)
     return (*start, repeat, *epilogue(program, step)), rules.registers(acc, total)
 
 
-def _copies(step: Step, ahead: int, instructions: float, mask: float, wide: float) -> tuple[fx.Effect, ...]:
+def _copies(step: Step, ahead: int, instructions: float, mask: float, wide: float, machine: Machine) -> tuple[fx.Effect, ...]:
     """The copies of one stage, `instructions` (and `mask` compares and selects) spread evenly among them."""
     n = len(step.loads)
-    among = fx.Issue((instructions + mask) / n, wide / n, (instructions + rules.MASK_SLOTS * mask) / max(instructions + mask, 1.0))
+    among = fx.Issue((instructions + mask) / n, wide / n, (instructions + machine.alu_slots * mask) / max(instructions + mask, 1.0))
     made: list[fx.Effect] = [fx.Copy(ld.box, p, ahead, among) for ld, p in zip(step.loads, step.pieces, strict=True)]
     return (*made, fx.Commit())

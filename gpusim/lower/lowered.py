@@ -20,10 +20,12 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """`program` as `body` of effects; `stages` is the pipeline depth that was really emitted."""
+    """`program` as `body` of effects; `stages` is the pipeline depth that was really emitted; `notes`: what the compiler
+    could not do, and what the user may change."""
 
     program: Program
     body: tuple[Effect, ...]
     footprint: Footprint
     stages: int
     matrix: str
+    notes: tuple[str, ...] = ()

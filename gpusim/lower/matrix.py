@@ -14,6 +14,8 @@ WARPGROUP = 4
 WGMMA_M, WGMMA_N, WGMMA_K_BYTES = 64, 256, 32
 #: warp instruction m16n8, K bytes
 MMA_M, MMA_N, MMA_K_BYTES = 16, 8, 32
+#: shared-memory passes of one ldmatrix.x4, and of one 64-bit load of a warp
+LDMATRIX_PASSES, SHARED_LOAD_PASSES = 4, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Tile:
 def choose(tile: Tile, machine: Machine) -> str:
     """"wgmma", "mma.sync" or "simt" (fp32 on the FMA pipe). GpusimError if the device multiplies no such format."""
     fmt = tile.dtype.matrix
-    if machine.wgmma and fmt in machine.wgmma.fma_per_cycle and tile.m >= WGMMA_M and tile.warps % WARPGROUP == 0:
+    if machine.wgmma and fmt in machine.wgmma.fma_per_cycle and _takes_warpgroups(tile):
         return "wgmma"
     if fmt in machine.mma_sync.fma_per_cycle:
         return "mma.sync"
@@ -43,6 +45,17 @@ def choose(tile: Tile, machine: Machine) -> str:
         return "simt"
     known = sorted({"fp32", *machine.mma_sync.fma_per_cycle, *(machine.wgmma.fma_per_cycle if machine.wgmma else ())})
     raise GpusimError(f"no unit of this GPU multiplies {tile.dtype}.", where=machine.name, hint=f"It has: {', '.join(known)}.")
+
+
+def _takes_warpgroups(tile: Tile) -> bool:
+    """Whole warpgroups, 64 rows, and at least the narrowest N for each warpgroup that shares a row block."""
+    return tile.m >= WGMMA_M and tile.warps % WARPGROUP == 0 and _wgmma_n(tile) >= MMA_N
+
+
+def _wgmma_n(tile: Tile) -> int:
+    """Columns of one instruction: warpgroups share the 64-row blocks, and split N where there are more of them than row blocks."""
+    rows, groups = max(1, tile.m // WGMMA_M), max(1, tile.warps // WARPGROUP)
+    return min(WGMMA_N, tile.n // max(1, groups // rows))
 
 
 def emit(tile: Tile, kind: str, machine: Machine, among: float = 0.0) -> tuple[Effect, ...]:
@@ -62,11 +75,8 @@ def mmas_per_warpgroup(tile: Tile, kind: str) -> int:
 
 
 def _wgmma_op(tile: Tile) -> Matrix:
-    """Warpgroups share the 64-row blocks; where there are more warpgroups than row blocks they split N."""
-    rows, groups = max(1, tile.m // WGMMA_M), max(1, tile.warps // WARPGROUP)
-    n = min(WGMMA_N, tile.n // max(1, groups // rows))
-    k = WGMMA_K_BYTES // tile.dtype.bytes
-    return Matrix("wgmma", tile.dtype.matrix, WGMMA_M, n, k, rows * (tile.n // n) * max(1, tile.k // k))
+    n, k = _wgmma_n(tile), WGMMA_K_BYTES // tile.dtype.bytes
+    return Matrix("wgmma", tile.dtype.matrix, WGMMA_M, n, k, max(1, tile.m // WGMMA_M) * (tile.n // n) * max(1, tile.k // k))
 
 
 def _mma_sync(tile: Tile, machine: Machine) -> tuple[Effect, ...]:
@@ -76,7 +86,8 @@ def _mma_sync(tile: Tile, machine: Machine) -> tuple[Effect, ...]:
     count = -(-tile.m // MMA_M) * -(-tile.n // MMA_N) * -(-tile.k // k)
     loaded = tile.warps * (tile.m // down + tile.n // across) * tile.k * tile.dtype.bytes
     wavefronts = int(loaded / machine.shared_rate)
-    loads = -(-wavefronts // (4 * tile.warps))
+    passes = LDMATRIX_PASSES if machine.mma_sync.ldmatrix else SHARED_LOAD_PASSES
+    loads = -(-wavefronts // (passes * tile.warps))
     return (Matrix("mma.sync", tile.dtype.matrix, MMA_M, MMA_N, k, count, wavefronts, loads),)
 
 
@@ -91,5 +102,4 @@ def _simt(tile: Tile, machine: Machine) -> tuple[Effect, ...]:
     fma = tile.m * tile.n * tile.k / (32 * tile.warps)
     side = tile.accumulators**0.5
     wide_loads = tile.k * 2 * side / 4
-    slots = machine.subcores * machine.issue_lanes / machine.fma_lanes
-    return (Shared(wide_loads * tile.warps, wide_loads), Issue(fma, slots=slots))
+    return (Shared(wide_loads * tile.warps, wide_loads), Issue(fma, slots=machine.fma_slots, chain=0.0))

@@ -88,8 +88,6 @@ def load_rounds(taken: int, data: int, held: int) -> int:
 
 #: data registers in flight at once where addresses themselves come from spilled registers
 SPILLED_WINDOW = 4
-#: issue slots of a compare or select: these run on the ALU pipe, 16 lanes a sub-core
-MASK_SLOTS = 2.0
 #: share of the prologue that stands before the first copy (listings: 0.49 to 0.60); the rest runs while the copies are under way
 BEFORE_FIRST_COPY = 0.55
 #: instructions per narrow piece besides its load: a compare for the mask and packing into vectors (listing: 96 loads, 96 + 144)

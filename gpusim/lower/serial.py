@@ -20,7 +20,7 @@ def serial(program: Program, step: Step, register_limit: int, machine: Machine) 
     spills = max(0, wanted - register_limit)
     share, held = spills / rounds, spills * 4 * 32 * step.tile.warps
     narrow = sum(m.narrow for m in moves)
-    loads: list[fx.Effect] = [fx.Issue(rules.NARROW_INSTRUCTIONS * narrow, slots=rules.MASK_SLOTS)] if narrow else []
+    loads: list[fx.Effect] = [fx.Issue(rules.NARROW_INSTRUCTIONS * narrow, slots=machine.alu_slots)] if narrow else []
     for part in range(rounds):
         loads += [fx.Local(rules.SPILL_LOADS * share, rules.SPILL_STORES * share, held)] if spills else []
         both = [fx.Load(ld.box, piece, part, rounds) for ld, piece in zip(step.loads, step.pieces, strict=True)]

@@ -34,7 +34,13 @@ def touch(offset: int, rows: int, row_bytes: int, pitch_bytes: int, piece: int, 
     firsts = np.arange(0, row_bytes, chunk, dtype=np.int64)
     begin = (starts[:, None] + firsts[None, :]).ravel()
     end = np.minimum(begin + chunk, np.repeat(starts + row_bytes, len(firsts)))
-    sectors = int(((end - 1) // sector - begin // sector + 1).sum())
-    lines = int(((end - 1) // line - begin // line + 1).sum())
-    unique = int(((starts + row_bytes - 1) // sector - starts // sector + 1).sum()) * sector
-    return Touched(sectors, lines, unique, -(-rows * row_bytes // (WARP_LANES * piece)))
+    warp = np.arange(len(begin)) // max(1, WARP_LANES * piece // row_bytes)
+    unique = _distinct(starts, starts + row_bytes, np.zeros(rows, dtype=np.int64), sector) * sector
+    return Touched(_distinct(begin, end, warp, sector), _distinct(begin, end, warp, line), unique, -(-rows * row_bytes // (WARP_LANES * piece)))
+
+
+def _distinct(begin: np.ndarray, end: np.ndarray, group: np.ndarray, unit: int) -> int:
+    """Units that the ascending ranges [begin, end) touch, counted once per group of neighbouring ranges."""
+    first, last = begin // unit, (end - 1) // unit
+    shared = (first[1:] == last[:-1]) & (group[1:] == group[:-1])
+    return int((last - first + 1).sum() - shared.sum())

@@ -31,9 +31,9 @@ class Flight:
 class Sm:
     """Servers in SM cycles: `issue` slots of one sub-core (all are equally loaded), `tensor` cycles, `shared` passes,
     `l1` lines, `fill` bytes from L2, `store` bytes to L2; `warm`: its instructions have
-    been fetched once."""
+    been fetched once; `resident`: CTAs it holds now."""
 
-    __slots__ = ("index", "gpc", "issue", "tensor", "shared", "l1", "fill", "store", "warm")
+    __slots__ = ("index", "gpc", "issue", "tensor", "shared", "l1", "fill", "store", "warm", "resident")
 
     def __init__(self, index: int, gpc: Gpc, machine: Machine) -> None:
         self.index = index
@@ -45,3 +45,4 @@ class Sm:
         self.fill = Server(machine.fill_rate)
         self.store = Server(machine.store_rate)
         self.warm = False
+        self.resident = 0

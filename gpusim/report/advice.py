@@ -33,6 +33,7 @@ def _waits_for(reason: str) -> Callable[[Report], bool]:
 
 
 ROWS: tuple[Row, ...] = (
+    Row(lambda r: bool(r.run.notes), "First of all: {r.run.notes[0]}"),
     Row(
         _limited_by("wave tail"),
         "The last of {r.waves} waves has {tail} for {r.run.slots} slots, and {idle} of all slot time is empty: "

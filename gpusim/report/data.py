@@ -30,7 +30,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "protocol": asdict(run.protocol),
         "bounds_cycles": run.bounds,
         "counters": run.counters,
-        "not_modelled": list(run.unsupported),
+        "notes": list(run.notes),
         "device_validated": report.spec.validated,
     }
     return {key: plain(value) for key, value in data.items() if value is not None}

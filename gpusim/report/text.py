@@ -61,7 +61,7 @@ def _machine(r: Report) -> Iterator[Line]:
     o = r.run.occupancy
     limits = ", ".join(f"{name} {allowed}" for name, allowed in sorted(o.limits.items(), key=lambda item: item[1]))
     yield "occupancy", f"{plural(o.ctas_per_sm, 'CTA')} per SM, limited by {o.limiter} (CTAs each would allow: {limits})"
-    spilled = f", {o.spilled_registers} of them spilled" if o.spilled_registers else ""
+    spilled = f" and {o.spilled_registers} more spilled" if o.spilled_registers else ""
     shared = size(o.shared_bytes_per_cta)
     yield "", f"a CTA has {plural(o.warps_per_cta, 'warp')}, {o.registers_per_thread} registers a thread{spilled}, {shared} shared memory"
 
@@ -106,8 +106,8 @@ def _provenance(r: Report) -> Iterator[Line]:
     p = r.protocol
     yield "protocol", f"{MEANING['l2'].get(p.l2, p.l2)}; {MEANING['launch'].get(p.launch, p.launch)}; SM clock {p.clock_mhz:.0f} MHz"
     yield "reuse", r.extrapolated or "none: every block and step was simulated"
-    if r.run.unsupported:
-        yield "not modelled", "; ".join(r.run.unsupported)
+    if r.run.notes:
+        yield "compiler", "; ".join(r.run.notes)
     if not r.spec.validated:
         yield "validation", f"no measured kernels stand behind the model of {r.spec.name}"
     if r.digest:

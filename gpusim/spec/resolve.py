@@ -67,6 +67,16 @@ class Machine:
     cta_change: float
 
     @property
+    def alu_slots(self) -> float:
+        """Issue slots of an integer or logic instruction: it occupies its narrower pipe for so many cycles."""
+        return max(1.0, self.subcores * self.issue_lanes / self.alu_lanes)
+
+    @property
+    def fma_slots(self) -> float:
+        """The same for an fp32 multiply-add."""
+        return max(1.0, self.subcores * self.issue_lanes / self.fma_lanes)
+
+    @property
     def sms(self) -> int:
         return sum(self.gpc_sms)
 

@@ -46,7 +46,8 @@ class Span:
 class Run:
     """cycles: SM cycles from the first to the last instruction plus the kernel's own start and end (protocol.launch "in" adds the
     launch). stalls: warp-cycles by reason, summed over all warps; they add up to `warp_cycles`. bounds: resource -> cycles
-    the run would take if only that resource limited it. extrapolated: what was not simulated and the residual ("" if all was)."""
+    the run would take if only that resource limited it. extrapolated: what was not simulated and the residual ("" if all was).
+    notes: what a compiler could not do for this program, and what to change."""
 
     gpu: str
     kernel: str
@@ -64,6 +65,6 @@ class Run:
     warp_cycles: float
     bounds: dict[str, float]
     extrapolated: str = ""
-    unsupported: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     spans: tuple[Span, ...] = field(default=(), repr=False)
     digest: str = ""

@@ -55,7 +55,7 @@ def test_the_line_of_the_k_sweep(outcomes: Outcomes) -> None:
 #: compared is the grids at which all slots are full and one CTA more costs a wave, so a kernel with the same occupancy stands in. With two CTAs on
 #: an SM the measured kernel also has smaller steps where a second CTA begins to share SMs; how high those are is its own affair.
 STAND_INS: dict[int, dict[str, Any]] = {
-    1: {"tile": (256, 128, 64), "warps": 8, "stages": 3},
+    1: {"tile": (128, 256, 64), "warps": 8, "stages": 3},
     2: {"tile": (128, 128, 64), "warps": 4, "stages": 3},
 }
 

@@ -25,6 +25,7 @@ FORMATS = {
     "a100": ("bf16", "tf32", "fp32"),
     "h200": ("bf16", "fp16", "tf32"),
 }
+LARGEST = 700
 TILES = ((64, 64, 32), (64, 128, 32), (128, 64, 16), (128, 128, 32))
 
 
@@ -70,10 +71,10 @@ def _standard(case: Case, options: tuple[tuple[str, Any], ...]) -> Run:
 
 
 @st.composite
-def cases(draw: st.DrawFn, largest: int = 700, ld: tuple[str, ...] = ("padded", "packed"), gpus: tuple[str, ...] = tuple(FORMATS)) -> Case:
+def cases(draw: st.DrawFn, smallest: int = 1, ld: tuple[str, ...] = ("padded", "packed")) -> Case:
     """Small products of any shape; half of the sizes are multiples of 64."""
-    size = st.one_of(st.integers(1, largest), st.integers(1, largest // 64).map(lambda i: 64 * i))
-    gpu = draw(st.sampled_from(gpus))
+    size = st.one_of(st.integers(smallest, LARGEST), st.integers(-(-smallest // 64), LARGEST // 64).map(lambda i: 64 * i))
+    gpu = draw(st.sampled_from(tuple(FORMATS)))
     m, n, k = draw(size), draw(size), draw(size)
     product = Gemm(m, n, k, draw(st.sampled_from(TILES)), draw(st.sampled_from(FORMATS[gpu])), draw(st.sampled_from(ld)))
     return Case(gpu, product, draw(st.sampled_from([None, 1, 2])), draw(st.sampled_from([1, 8])))

@@ -9,6 +9,7 @@ from hypothesis import given
 
 from gpusim.spec.resolve import resolve
 from tests.laws.cases import SHORTENED, Case, cases, few, spec_of
+from tests.laws.specs import changed
 
 FEW = few(20)
 #: how much scheduling may gain from being disturbed: requests that wait longer are joined by more others
@@ -23,6 +24,15 @@ def test_launch_overhead_is_added_and_changes_nothing_else(case: Case) -> None:
     assert overhead > 0
     assert with_it.cycles - out.cycles == pytest.approx(overhead)
     assert replace(with_it, cycles=out.cycles, time_ps=out.time_ps, protocol=out.protocol, digest=out.digest) == out
+
+
+@FEW
+@given(cases())
+def test_the_start_of_a_launch_is_added_and_changes_nothing_else(case: Case) -> None:
+    spec = spec_of(case.gpu)
+    once, twice = case.run(spec), case.run(changed(spec, launch__start=2 * spec.launch.start))
+    assert twice.cycles - once.cycles == pytest.approx(resolve(spec, once.protocol.clock_mhz).launch_start)
+    assert twice.counters == once.counters
 
 
 @FEW

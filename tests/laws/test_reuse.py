@@ -54,7 +54,6 @@ def test_a_steady_loop_is_restored(case: Case) -> None:
     assert fast.counters["l2_read_sectors"] == pytest.approx(exact.counters["l2_read_sectors"], rel=0.2)
 
 
-@pytest.mark.xfail(strict=True, reason="the pass over the traffic puts block i on SM i; a partial wave is dealt otherwise")
 def test_the_traffic_of_a_partial_wave_is_that_of_the_sms_it_is_dealt_to() -> None:
     """98 blocks on 108 SMs: which half of the L2 a block looks in depends on its SM."""
     case = Case("a100", Gemm(1792, 1792, 8192, (256, 128, 32), "fp16", "padded"))

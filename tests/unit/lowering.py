@@ -9,6 +9,7 @@ from gpusim import effects as fx
 from gpusim.ir.ops import Load
 from gpusim.ir.program import Program, walk
 from gpusim.kernels.gemm import gemm
+from gpusim.launch.occupancy import register_limit
 from gpusim.lower.gpu_tile import lower
 from gpusim.lower.lowered import Lowered
 from gpusim.spec.device import GpuSpec
@@ -21,7 +22,8 @@ Kind = TypeVar("Kind")
 def lowered(gpu: str | GpuSpec, *sizes: int, **options: Any) -> Lowered:
     """A GEMM for a GPU, within the limits of its CTAs."""
     spec = load_spec(gpu) if isinstance(gpu, str) else gpu
-    return lower(gemm(*sizes, **options), resolve(spec, spec.clocks.tensor / 1e6), spec.sm.shared_max_per_cta, spec.sm.max_registers_per_thread)
+    program = gemm(*sizes, **options)
+    return lower(program, resolve(spec, spec.clocks.tensor / 1e6), spec.sm.shared_max_per_cta, register_limit(program.warps, spec))
 
 
 def parts(made: Lowered) -> tuple[tuple[fx.Effect, ...], fx.Repeat, tuple[fx.Effect, ...]]:

@@ -11,7 +11,9 @@ from gpusim import effects as fx
 from gpusim.devices.cta import REASONS
 from gpusim.devices.gpu import Gpu, Life, Timed
 from gpusim.devices.stream import Stream
-from tests.laws.specs import quiet_machine, toy_machine
+from gpusim.launch.streaming import stream
+from tests.laws.specs import quiet_machine, toy, toy_machine
+from tests.unit.lowering import lowered
 
 MMA = fx.Matrix("mma.sync", "bf16", 16, 8, 16, count=64)
 WGMMA = fx.Matrix("wgmma", "bf16", 64, 128, 16, count=20)
@@ -122,6 +124,29 @@ def test_spills_that_do_not_fit_l1_come_back_from_l2() -> None:
     assert _run([small]).counts["spill_bytes"] == 20 * 4 * 128
 
 
+# ---- copies ----
+@pytest.mark.parametrize("stages", [2, 4])
+def test_a_cta_waits_for_its_copies(stages: int) -> None:
+    """One block and one step: nothing hides the way from DRAM."""
+    machine = quiet_machine()
+    made = stream(lowered(toy(), 64, 64, 32, tile=(64, 64, 32), stages=stages))
+    (life,) = Gpu(machine, made, 1, "cold").run([0], [0]).lives
+    way = machine.cp_async_latency + machine.l2_latency + machine.dram_latency
+    hidden = sum(spent for reason, spent in _spans(life).items() if reason != "long_scoreboard")
+    assert way - hidden < _spans(life)["long_scoreboard"] < 2 * way
+    assert life.ended - life.begun > way
+
+
+def test_copies_ahead_hide_the_way_to_memory() -> None:
+    lives = {}
+    for stages in (2, 4):
+        made = stream(lowered(toy(), 64, 64, 1024, tile=(64, 64, 32), stages=stages))
+        (life,) = Gpu(quiet_machine(), made, 1, "cold").run([0], [0]).lives
+        lives[stages] = life
+    assert _spans(lives[4])["long_scoreboard"] < 0.7 * _spans(lives[2])["long_scoreboard"]
+    assert lives[4].ended < lives[2].ended
+
+
 # ---- lives ----
 @pytest.mark.parametrize("slots", [1, 2])
 def test_every_block_lives_once_and_a_slot_holds_one(slots: int) -> None:
@@ -151,17 +176,22 @@ def test_spans_tile_the_life_of_a_cta_and_marks_its_steps() -> None:
 
 
 def test_only_the_first_block_of_an_sm_fetches_its_instructions() -> None:
-    timed = _run([fx.Issue(50, chain=0.0)], dealt=(0, 1), ctas=6, machine={"cold_fetch": 200.0})
+    timed = _run([fx.Barrier()], dealt=(0, 1), ctas=6, machine={"cold_fetch": 200.0})
     first, later = timed.lives[:2], timed.lives[2:]
-    assert [_spans(life) for life in first] == [{"no_instruction": 200, "selected": 50}] * 2
-    assert [_spans(life) for life in later] == [{"selected": 50}] * 4
+    assert [_spans(life) for life in first] == [{"no_instruction": 200, "barrier": 18}] * 2
+    assert [_spans(life) for life in later] == [{"barrier": 18}] * 4
 
 
 def test_a_slot_takes_its_next_block_after_the_change() -> None:
-    timed = _run([fx.Issue(50, chain=0.0)], dealt=(0,), ctas=3, machine={"cta_change": 300.0})
+    timed = _run([fx.Fence()], dealt=(0,), ctas=3, machine={"cta_change": 300.0})
     assert [life.begun for life in timed.lives] == [0, 350, 700]
 
 
 def test_blocks_are_replaced_no_faster_than_the_chip_can() -> None:
-    timed = _run([fx.Issue(50, chain=0.0)], dealt=(0, 1, 2), ctas=6, machine={"per_cta": 40.0})
+    timed = _run([fx.Fence()], dealt=(0, 1, 2), ctas=6, machine={"per_cta": 40.0})
     assert sorted(life.begun for life in timed.lives) == [0, 0, 0, 90, 130, 170]
+
+
+def test_a_block_alone_on_its_sm_is_not_slowed_by_those_before_it() -> None:
+    timed = _run([fx.Issue(50, chain=0.0)], dealt=(0,), ctas=3)
+    assert [_spans(life) for life in timed.lives] == [{"selected": 50}] * 3

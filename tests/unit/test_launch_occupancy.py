@@ -50,7 +50,6 @@ def test_shared_memory_counts_what_the_system_takes_and_its_granule() -> None:
     assert _held(shared=room // 4 - 1024 - 127) == _held(shared=room // 4 - 1024)
 
 
-@pytest.mark.xfail(strict=True, reason="a tie is given to shared memory although the kernel has none")
 def test_no_shared_memory_limits_nothing() -> None:
     assert _held(warps=1, shared=0)[1] == "CTA slots"
 
@@ -87,7 +86,6 @@ def test_a_256x128_tile_with_fp32_accumulators_fills_an_sm(bk: int) -> None:
     assert found.limits["registers"] == 1
 
 
-@pytest.mark.xfail(strict=True, reason="registers are pooled over the SM; hardware gives each sub-core its quarter of them")
 def test_registers_belong_to_sub_cores() -> None:
     """80 registers x 32 lanes: 6 warps in each quarter of the register file, not 25 in the whole."""
     assert occupancy(Footprint(1, 80, 0, 128), changed(toy(), sm__max_ctas=32)).ctas_per_sm == 24

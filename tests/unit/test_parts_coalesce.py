@@ -74,7 +74,6 @@ def test_a_tile_outside_touches_nothing(rows: int, row_bytes: int) -> None:
     assert touch(0, rows, row_bytes, 4096, 16, SECTOR, LINE) == Touched(0, 0, 0, 0)
 
 
-@pytest.mark.xfail(strict=True, reason="rows are counted apart even where they share a sector: matrices no wider than a tile, packed")
 def test_rows_that_share_a_sector() -> None:
     """17 columns of fp16, packed: 64 rows are 2176 bytes in a row, not 64 rows of two or three sectors."""
     assert touch(0, 64, 34, 34, 2, SECTOR, LINE).unique == lane_by_lane(0, 64, 34, 34, 2).unique == 2176
