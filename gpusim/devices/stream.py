@@ -70,14 +70,16 @@ class Placed:
         return self._touch(k)
 
     def _touch(self, k: int) -> Touched:
-        t, (rows, columns) = self.site.tensor, _two(self.site.box.shape)
+        t, whole = self.site.tensor, _two(self.site.box.shape)
+        rows, columns = whole
         row, column = self.row + k * self.row_stride, self.column + k * self.column_stride
         if self.site.box.masked:
             rows = min(rows, (t.shape[0] if len(t.shape) > 1 else 1) - row)
             columns = min(columns, t.row_bound - column)
         size, m = t.dtype.bytes, self.machine
         offset = (row * t.pitch_bytes + column * size) % m.line
-        return touch(offset, max(rows, 0), max(columns, 0) * size, t.pitch_bytes, self.site.piece, m.sector, m.line)
+        tile = (whole[0], whole[1] * size)
+        return touch(offset, max(rows, 0), max(columns, 0) * size, t.pitch_bytes, self.site.piece, m.sector, m.line, tile)
 
 
 def _two(pair: Iterable[int]) -> tuple[int, int]:

@@ -11,7 +11,10 @@ WARP_LANES = 32
 
 
 def occupancy(foot: Footprint, spec: GpuSpec) -> Occupancy:
-    """CTAs per SM by warps (each sub-core has its share of the registers, and warps are dealt evenly to the sub-cores), registers, shared memory and CTA slots. GpusimError if not even one fits."""
+    """CTAs per SM by warps, registers, CTA slots and shared memory. GpusimError if not even one fits.
+
+    Registers belong to the sub-cores, and the warps of a CTA are dealt to them evenly.
+    """
     sm = spec.sm
     granule = sm.register_granule
     per_warp = -(-foot.registers * WARP_LANES // granule) * granule

@@ -48,7 +48,7 @@ def simulate(
     _options(l2, launch, clock_mhz)
     check(program)
     probe = resolve(spec, spec.clocks.boost / 1e6)
-    lowered = lower(program, probe, spec.sm.shared_max_per_cta, register_limit(program.warps, spec))
+    lowered = lower(program, probe, spec.sm.shared_max_per_cta, lambda warps: register_limit(warps, spec))
     mhz = clock_mhz or (spec.clocks.boost if lowered.matrix == "simt" else spec.clocks.tensor) / 1e6
     machine = resolve(spec, mhz)
     held = occupancy(lowered.footprint, spec)

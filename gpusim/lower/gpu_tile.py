@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gpusim import effects as fx
 from gpusim.errors import GpusimError
 from gpusim.ir.ops import Cast, Dot, Full, Let, Load, Loop, Store
@@ -13,25 +15,46 @@ from gpusim.lower.serial import serial
 from gpusim.lower.vector import piece_bytes
 from gpusim.spec.resolve import Machine
 
+#: warps a CTA can have
+WARPS = (1, 2, 4, 8, 16, 32)
 
-def lower(program: Program, machine: Machine, shared_limit: int, register_limit: int) -> Lowered:
-    """`program` for `machine`. `shared_limit`: bytes a CTA may have; `register_limit`: registers per thread.
+
+def lower(program: Program, machine: Machine, shared_limit: int, register_limit: Callable[[int], int]) -> Lowered:
+    """`program` for `machine`. `shared_limit`: bytes a CTA may have; `register_limit`: registers a thread may have in a CTA
+    of so many warps.
 
     Raises GpusimError for programs this lowering does not know, tiles that do not fit, formats the device lacks.
     """
     step = _find_step(program, machine)
     stages = _stages(step, machine, shared_limit)
-    made = _pipelined(program, step, stages, machine) if stages > 1 else serial(program, step, register_limit, machine)
-    body, wanted = made
-    acc = step.tile.accumulators
-    if acc + 24 > register_limit:
-        raise GpusimError(
-            f"tile {step.tile.m}x{step.tile.n} with {program.warps} warps needs {acc} accumulators per thread; a thread has {register_limit} registers.",
-            where=program.name,
-            hint=f"Use at least {2 * program.warps * acc // register_limit} warps, or a tile of at most {(register_limit - 24) * 32 * program.warps} elements.",
-        )
-    foot = Footprint(program.warps, min(wanted, register_limit), max(0, wanted - register_limit), stages * step.bytes)
+    limit = register_limit(program.warps)
+    _fits(program, step, register_limit)
+    body, wanted = _pipelined(program, step, stages, machine) if stages > 1 else serial(program, step, limit, machine)
+    foot = Footprint(program.warps, min(wanted, limit), max(0, wanted - limit), stages * step.bytes)
     return Lowered(program, body, foot, stages, step.kind, _notes(program, step, machine))
+
+
+def _fits(program: Program, step: Step, register_limit: Callable[[int], int]) -> None:
+    """GpusimError if the accumulators do not fit the registers, with the remedies that work."""
+    t, elements = step.tile, step.tile.m * step.tile.n
+    room = {w: register_limit(w) - rules.LEAST_BESIDES for w in WARPS}
+    if t.accumulators <= register_limit(t.warps) - rules.LEAST_BESIDES:
+        return
+    enough = next((w for w in WARPS if w > t.warps and elements <= 32 * w * room[w]), None)
+    most = (register_limit(t.warps) - rules.LEAST_BESIDES) * 32 * t.warps
+    tile = f"with {t.warps} warps a tile of at most {most} elements, such as {_smaller(t.m, t.n, most)}."
+    raise GpusimError(
+        f"tile {t.m}x{t.n} with {t.warps} warps needs {t.accumulators} accumulators per thread; a thread may have {register_limit(t.warps)} registers.",
+        where=program.name,
+        hint=f"Use at least {enough} warps, or {tile}" if enough else f"Use {tile}",
+    )
+
+
+def _smaller(m: int, n: int, most: int) -> str:
+    """The largest tile that halves the longer side until at most `most` elements are left."""
+    while m * n > most:
+        m, n = (m // 2, n) if m >= n else (m, n // 2)
+    return f"{m}x{n}"
 
 
 def _notes(program: Program, step: Step, machine: Machine) -> tuple[str, ...]:

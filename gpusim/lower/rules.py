@@ -15,6 +15,8 @@ VECTOR_BYTES = 16
 SMALLEST_ASYNC_BYTES = 4
 #: a size or pitch is known to be divisible when it is a multiple of this many elements (argument specialisation)
 SPECIALISED_MULTIPLE = 16
+#: registers per thread that any step needs besides its accumulators
+LEAST_BESIDES = 24
 #: deepest pipeline chosen when the user leaves `stages` open
 MOST_STAGES = 4
 

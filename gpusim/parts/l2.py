@@ -43,21 +43,22 @@ class Half:
     def put(self, key: Any, nbytes: float, ready: float, dirty: bool = False) -> float:
         """Allocate `key`; the bytes that must be written back to DRAM to make room."""
         old = self.cells.pop(key, None)
-        back = 0.0
+        back, unsaved = 0.0, nbytes if dirty else 0.0
         if old is not None:
             self.used -= old.bytes
             self.dirty -= old.dirty
             self.written.pop(key, None)
-        self.cells[key] = Cell(nbytes, ready, nbytes if dirty else 0.0)
+            unsaved = max(unsaved, min(old.dirty, nbytes))
+        self.cells[key] = Cell(nbytes, ready, unsaved)
         self.used += nbytes
-        if dirty:
-            self.dirty += nbytes
-            self.written[key] = nbytes
-            back += self._clean()
         if self.foreign > 0.0:
             share = min(self.foreign, nbytes * self.foreign_share)
             self.foreign -= share
             back += share
+        if unsaved:
+            self.dirty += unsaved
+            self.written[key] = unsaved
+            back += self._clean()
         while self.used > self.capacity:
             gone, cell = self.cells.popitem(last=False)
             self.used -= cell.bytes
@@ -70,7 +71,7 @@ class Half:
     def _clean(self) -> float:
         """Write the oldest dirty cells back until the dirty share is kept; they stay, clean."""
         back = 0.0
-        while self.dirty > self.dirty_limit and self.written:
+        while self.dirty + self.foreign > self.dirty_limit * (1.0 + 1e-9) and self.written:
             key, amount = self.written.popitem(last=False)
             self.cells[key].dirty = 0.0
             self.dirty -= amount

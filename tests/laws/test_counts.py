@@ -32,7 +32,6 @@ def test_arithmetic_and_requests_have_a_closed_form(case: Case) -> None:
     _requests(case, case.run())
 
 
-@pytest.mark.xfail(strict=True, reason="rows of a masked tile are laid over lanes as if the tile were as narrow as what the mask leaves")
 def test_a_matrix_narrower_than_its_tile() -> None:
     """B has 3 columns of a tile of 128: every row is 4 instructions, of which one loads, whatever the mask leaves of it."""
     _requests(*_narrow())

@@ -23,7 +23,7 @@ def lowered(gpu: str | GpuSpec, *sizes: int, **options: Any) -> Lowered:
     """A GEMM for a GPU, within the limits of its CTAs."""
     spec = load_spec(gpu) if isinstance(gpu, str) else gpu
     program = gemm(*sizes, **options)
-    return lower(program, resolve(spec, spec.clocks.tensor / 1e6), spec.sm.shared_max_per_cta, register_limit(program.warps, spec))
+    return lower(program, resolve(spec, spec.clocks.tensor / 1e6), spec.sm.shared_max_per_cta, lambda warps: register_limit(warps, spec))
 
 
 def parts(made: Lowered) -> tuple[tuple[fx.Effect, ...], fx.Repeat, tuple[fx.Effect, ...]]:

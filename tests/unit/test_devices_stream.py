@@ -43,7 +43,9 @@ def test_the_extent_of_every_step_is_that_of_its_clipped_box(m: int, n: int, k: 
             height, width = site.box.shape
             rows, columns = min(height, t.shape[0] - row), min(width, t.row_bound - column)
             offset = (row * t.pitch + column) * 2 % MACHINE.line
-            assert placed.touched(step) == touch(offset, max(rows, 0), max(columns, 0) * 2, t.pitch * 2, site.piece, MACHINE.sector, MACHINE.line)
+            whole = (height, width * 2)
+            expected = touch(offset, max(rows, 0), max(columns, 0) * 2, t.pitch * 2, site.piece, MACHINE.sector, MACHINE.line, whole)
+            assert placed.touched(step) == expected
 
 
 @settings(max_examples=15, deadline=None)

@@ -32,7 +32,8 @@ def _touched(made: Stream, site: int, cta: int, step: int) -> Touched:
     row, column = (int(evaluate(o, made.env(cta) | {made.var: step})) for o in at.box.origin)
     rows, columns = min(at.box.shape[0], t.shape[0] - row), min(at.box.shape[1], t.row_bound - column)
     size = t.dtype.bytes
-    return touch((row * t.pitch + column) * size % 128, max(rows, 0), max(columns, 0) * size, t.pitch * size, at.piece, 32, 128)
+    whole = (at.box.shape[0], at.box.shape[1] * size)
+    return touch((row * t.pitch + column) * size % 128, max(rows, 0), max(columns, 0) * size, t.pitch * size, at.piece, 32, 128, whole)
 
 
 def _counted(made: Stream) -> dict[str, float]:

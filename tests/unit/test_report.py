@@ -88,6 +88,7 @@ def test_bottleneck(changes: dict, expected: str) -> None:
 def test_every_row_of_advice_can_be_the_answer() -> None:
     spilled = Occupancy(1, "registers", {}, 8, 255, 0, spilled_registers=40)
     cases: list[dict] = [
+        {"notes": ("copies are narrow: pad the rows.",)},
         TAIL,
         SMALL,
         {"occupancy": spilled},
@@ -140,7 +141,7 @@ def test_text_names_everything() -> None:
 
 def test_text_says_what_stands_behind_it() -> None:
     assert "every block and step was simulated" in str(report(extrapolated=""))
-    assert "not modelled  far atomics" in str(report(unsupported=("far atomics",)))
+    assert "copies are narrow" in str(report(notes=("copies are narrow: pad the rows.",)))
     assert "no measured kernels" in str(report())
     assert "no measured kernels" not in str(Report(made_run(), load_spec("h200")))
 
