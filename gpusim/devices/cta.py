@@ -45,9 +45,10 @@ MOST_PARTS = 64
 
 
 class Cta:
-    """What one CTA remembers: its clock `t`, its tiles, copies and matrix groups not yet waited for, its spans."""
+    """What one CTA remembers: its clock `t`, its tiles, copies and matrix groups not yet waited for, its spans, and the
+    sectors it asked for that were merged (`merging`: of them, those in the steady window)."""
 
-    __slots__ = ("number", "sm", "t", "placed", "landing", "loaded", "groups", "matrix", "life", "begun", "marks", "window")
+    __slots__ = ("number", "sm", "t", "placed", "landing", "loaded", "groups", "matrix", "life", "begun", "marks", "window", "merged", "merging")
 
     def __init__(self, number: int, sm: Sm, t: float, placed: list[Placed]) -> None:
         self.number, self.sm, self.t, self.placed = number, sm, t, placed
@@ -58,6 +59,7 @@ class Cta:
         self.life = [0.0] * len(REASONS)
         self.marks: list[float] = []
         self.window: list[float] = []
+        self.merged = self.merging = 0.0
 
     def spend(self, reason: int, end: float) -> None:
         """The time until `end` (if that is later) went to `reason`."""
@@ -116,9 +118,9 @@ class Executor:
         for j in range(len(self.stream.steps)):
             cta.marks.append(cta.t)
             if j == opens:
-                cta.window = [-spent for spent in cta.life]
+                cta.window, cta.merging = [-spent for spent in cta.life], -cta.merged
             elif j == closes:
-                cta.window = [spent + before for spent, before in zip(cta.life, cta.window, strict=True)]
+                cta.window, cta.merging = [spent + before for spent, before in zip(cta.life, cta.window, strict=True)], cta.merging + cta.merged
             for sync, handler, effect, site in self.body:
                 if sync and cta.t > env.now:
                     yield until(env, cta.t)
@@ -211,8 +213,15 @@ class Executor:
         self._instructions(cta, e.among.count, e.among.slots, e.among.wide)
         self.instructions += touched.instructions
         if touched.unique:
-            landed = self.memory.fetch(cta.sm, key, touched.unique, touched.sectors, self.env.now, passed, self.machine.cp_async_latency)
+            landed = self._fetch(cta, key, touched.unique, touched.sectors, passed, self.machine.cp_async_latency)
             cta.landing = max(cta.landing, landed)
+
+    def _fetch(self, cta: Cta, key: int, nbytes: float, sectors: float, issued: float, extra: float) -> float:
+        """When the tile is in the SM; how much of it was merged is noted with the CTA."""
+        before = self.memory.merged_sectors
+        landed = self.memory.fetch(cta.sm, key, nbytes, sectors, self.env.now, issued, extra)
+        cta.merged += self.memory.merged_sectors - before
+        return landed
 
     def _commit(self, cta: Cta, e: fx.Commit, site: int, j: int) -> None:
         cta.groups.append(cta.landing)
@@ -232,8 +241,7 @@ class Executor:
         cta.spend(LG, passed)
         if touched.unique:
             key = (placed.key + k * placed.stride) * MOST_PARTS + e.part * MOST_PARTS // n
-            landed = self.memory.fetch(cta.sm, key, touched.unique / n, touched.sectors / n, self.env.now, passed, 0.0)
-            cta.loaded = max(cta.loaded, landed)
+            cta.loaded = max(cta.loaded, self._fetch(cta, key, touched.unique / n, touched.sectors / n, passed, 0.0))
 
     def _wait_loads(self, cta: Cta, e: fx.WaitLoads, site: int, j: int) -> None:
         cta.spend(LONG, cta.loaded)

@@ -21,7 +21,7 @@ from gpusim.spec.resolve import Machine
 @dataclass(frozen=True, slots=True)
 class Life:
     """One finished CTA: where and when it lived, its spans by reason (order of REASONS), when each loop step began, and
-    the spans of the stream's steady window."""
+    the spans of the stream's steady window; `merged` sectors of its requests never reached L2, `merging` of them in the window."""
 
     number: int
     sm: int
@@ -30,6 +30,8 @@ class Life:
     spans: tuple[float, ...]
     marks: tuple[float, ...]
     window: tuple[float, ...]
+    merged: float = 0.0
+    merging: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,8 @@ class Gpu:
             cta = Cta(following, sm, begun, [Placed(site, block, made.var, self.machine) for site in made.sites])
             cta.spend(NO_INSTRUCTION, env.now)
             yield from self.executor.run(cta)
-            self.lives.append(Life(following, sm.index, cta.begun, cta.t, tuple(cta.life), tuple(cta.marks), tuple(cta.window)))
+            life, marks, window = tuple(cta.life), tuple(cta.marks), tuple(cta.window)
+            self.lives.append(Life(following, sm.index, cta.begun, cta.t, life, marks, window, cta.merged, cta.merging))
             self.ended = max(self.ended, cta.t)
             following = next(queue, None)
             if following is not None:

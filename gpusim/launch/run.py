@@ -9,19 +9,16 @@ from typing import Any
 from gpusim.devices.gpu import REASONS, Gpu, Timed
 from gpusim.devices.stream import Stream
 from gpusim.errors import GpusimError
-from gpusim.ir.check import check
 from gpusim.ir.program import Program
 from gpusim.launch import laws
 from gpusim.launch.bounds import bounds
 from gpusim.launch.dealing import deal
-from gpusim.launch.occupancy import occupancy, register_limit
+from gpusim.launch.prepare import Ready, prepare
 from gpusim.launch.shorten import Plan, Whole, plan, restore
 from gpusim.launch.streaming import stream
 from gpusim.launch.tally import Tally, tally
 from gpusim.launch.traffic import walk
-from gpusim.lower.gpu_tile import lower
 from gpusim.spec.device import GpuSpec
-from gpusim.spec.resolve import Machine, resolve
 from gpusim.trace.counters import Counters
 from gpusim.trace.run import Protocol, Run, Span
 
@@ -46,45 +43,40 @@ def simulate(
     Raises GpusimError for what the device cannot do.
     """
     _options(l2, launch, clock_mhz)
-    check(program)
-    probe = resolve(spec, spec.clocks.boost / 1e6)
-    lowered = lower(program, probe, spec.sm.shared_max_per_cta, lambda warps: register_limit(warps, spec))
-    mhz = clock_mhz or (spec.clocks.boost if lowered.matrix == "simt" else spec.clocks.tensor) / 1e6
-    machine = resolve(spec, mhz)
-    held = occupancy(lowered.footprint, spec)
-    slots = held.ctas_per_sm * machine.sms
-    full = stream(lowered)
-    p = plan(program.ctas, full, slots, exact)
-    made = full if p.steps is None else stream(lowered, p.steps)
-    gpu = Gpu(machine, made, held.ctas_per_sm, l2, p.scale)
-    timed = gpu.run(p.ctas, deal(machine, program.ctas, held.ctas_per_sm))
+    ready = prepare(program, spec, clock_mhz)
+    machine, held = ready.machine, ready.held
+    p = plan(program.ctas, ready.stream, ready.slots, exact)
+    made = ready.stream if p.steps is None else stream(ready.lowered, p.steps)
+    timed = Gpu(machine, made, held.ctas_per_sm, l2, p.scale).run(p.ctas, deal(machine, program.ctas, held.ctas_per_sm))
     whole = restore(timed, made, p)
-    counts = tally(full, machine)
-    counters = _counters(counts, timed, p, full, machine, slots, l2)
-    cycles = whole.cycles + machine.launch_start + (machine.launch_overhead if launch == "in" else 0.0)
-    seconds = cycles / machine.clock_hz
-    warps = held.warps_per_cta
-    stalls = {reason: spent * warps for reason, spent in zip(REASONS, whole.spans, strict=True) if spent}
+    counts = tally(ready.stream, machine)
+    counters = _counters(counts, timed, whole, p, ready, l2)
+    limits = bounds(counts, counters, machine, ready.lowered.matrix, ready.stream)
+    simulated = whole.cycles + machine.launch_start
+    least = 0.0 if p.whole else max(limits.values())
+    cycles = max(simulated, least) + (machine.launch_overhead if launch == "in" else 0.0)
+    picoseconds = round(cycles / machine.clock_hz * 1e12)
+    stalls = {reason: spent * held.warps_per_cta for reason, spent in zip(REASONS, whole.spans, strict=True) if spent}
     run = Run(
         gpu=spec.name,
         kernel=program.name,
-        params=program.params | {"stages": lowered.stages},
-        protocol=Protocol(l2, launch, mhz),
+        params=program.params | {"stages": ready.lowered.stages},
+        protocol=Protocol(l2, launch, machine.clock_hz / 1e6),
         occupancy=held,
         ctas=program.ctas,
-        waves=-(-program.ctas // slots),
-        slots=slots,
+        waves=-(-program.ctas // ready.slots),
+        slots=ready.slots,
         cycles=cycles,
-        time_ps=round(seconds * 1e12),
+        time_ps=picoseconds,
         flops=program.flops,
         counters=counters,
         stalls=stalls,
-        warp_cycles=sum(whole.spans) * warps,
-        bounds=bounds(counts, counters, machine, lowered.matrix, full),
-        extrapolated=_said(p, full, program.ctas, whole),
-        notes=lowered.notes,
+        warp_cycles=sum(whole.spans) * held.warps_per_cta,
+        bounds=limits,
+        extrapolated=_said(p, ready.stream, whole),
+        notes=ready.lowered.notes,
         spans=_timeline(timed) if timeline else (),
-        digest=_digest(program, spec, (l2, launch, mhz, exact), counters, round(seconds * 1e12)),
+        digest=_digest(program, spec, (l2, launch, machine.clock_hz, exact), counters, picoseconds),
     )
     laws.check(run, counts, timed if p.whole else None)
     return run
@@ -98,22 +90,22 @@ def _options(l2: str, launch: str, clock_mhz: float | None) -> None:
         raise GpusimError(f"clock = {clock_mhz} MHz is no SM clock.", hint="Give megahertz, such as 1755.")
 
 
-def _counters(counts: Tally, timed: Timed, p: Plan, full: Stream, machine: Machine, slots: int, l2: str) -> Counters:
-    """Requests from the tally; the merged share from the timing run; L2 and DRAM from the live halves, or from the traffic pass."""
-    names = ("instructions", "tensor_fma", "l1_load_sectors", "l1_store_sectors", "shared_wavefronts")
-    out = {name: round(counts[name]) for name in names}
-    seen = timed.counts["merged_sectors"] + timed.counts["l2_read_sectors"]
-    merged = round(counts["l1_load_sectors"] * timed.counts["merged_sectors"] / seen) if seen else 0
+def _counters(counts: Tally, timed: Timed, whole: Whole, p: Plan, ready: Ready, l2: str) -> Counters:
+    """Requests from the tally, the merged ones from the timing run; L2 and DRAM from the live halves, or from the traffic pass."""
+    out = {name: round(counts[name]) for name in ("instructions", "tensor_fma", "l1_load_sectors", "l1_store_sectors", "shared_wavefronts")}
+    least = -(-out["l1_load_sectors"] // ready.machine.merge_requests)
+    merged = min(round(whole.merged), out["l1_load_sectors"] - least)
     out |= {"merged_sectors": merged, "l2_read_sectors": out["l1_load_sectors"] - merged, "l2_write_sectors": out["l1_store_sectors"]}
     if counts["spill_bytes"]:
         out["spill_bytes"] = round(counts["spill_bytes"])
     if p.whole:
         live = ("l2_hit_sectors", "fabric_sectors", "dram_read_bytes", "dram_write_bytes", "l2_dirty_bytes")
         return out | {name: round(timed.counts[name]) for name in live}
-    t = walk(full, machine, slots // machine.sms, l2)
-    sector = machine.sector
+    t = walk(ready.stream, ready.machine, ready.held.ctas_per_sm, l2)
+    sector = ready.machine.sector
+    received = out["l2_read_sectors"] + out["l2_write_sectors"]
     return out | {
-        "l2_hit_sectors": out["l2_read_sectors"] + out["l2_write_sectors"] - round(t.near_misses / sector),
+        "l2_hit_sectors": max(0, received - round(t.near_misses / sector)),
         "fabric_sectors": round(t.fabric / sector),
         "dram_read_bytes": round(t.dram_read),
         "dram_write_bytes": round(t.dram_write),
@@ -121,12 +113,13 @@ def _counters(counts: Tally, timed: Timed, p: Plan, full: Stream, machine: Machi
     }
 
 
-def _said(p: Plan, full: Stream, ctas: int, whole: Whole) -> str:
+def _said(p: Plan, full: Stream, whole: Whole) -> str:
+    """What was left out of the simulation."""
     parts = []
     if p.steps is not None:
         parts.append(f"{p.steps} of {full.trips} loop steps simulated, the rest at the measured time per step (residual {whole.residual:.1%})")
     if p.repeated:
-        parts.append(f"{len(p.ctas)} of {ctas} CTAs simulated, {p.repeated} steady waves repeated")
+        parts.append(f"{len(p.ctas)} of {full.ctas} CTAs simulated, {p.repeated} steady waves repeated")
     return "; ".join(parts)
 
 

@@ -53,27 +53,30 @@ def plan(ctas: int, made: Stream, slots: int, exact: bool) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """The full launch: `cycles`, stall cycles summed over all CTAs by reason, and how well the steady part was steady."""
+    """The full launch: `cycles`, stall cycles summed over all CTAs by reason, sectors merged before L2, and how well the
+    steady part was steady."""
 
     cycles: float
     spans: tuple[float, ...]
+    merged: float
     residual: float
 
 
 def restore(timed: Timed, made: Stream, p: Plan) -> Whole:
-    """The time and the spans of the full launch from those of the shortened one."""
+    """The time, the spans and the merged sectors of the full launch from those of the shortened one."""
     groups = _waves(timed.lives, p.slots)
     missing = made.trips - len(made.steps)
     per_step = [_per_step(g, made) for g in groups]
     cycles = timed.end + missing * sum(per_step)
-    spans = [[s + missing * w for s, w in zip(*_spans(g, made), strict=True)] for g in groups]
-    total = [sum(column) for column in zip(*spans, strict=True)]
+    sums = [_sums(g, made, missing) for g in groups]
+    total = [sum(column) for column in zip(*sums, strict=True)]
     if p.repeated:
         steady = KEPT_WAVES - 1
         duration = _end(groups[steady]) - _end(groups[steady - 1]) + missing * per_step[steady]
         cycles += p.repeated * duration
-        total = [t + p.repeated * s for t, s in zip(total, spans[steady], strict=True)]
-    return Whole(cycles, tuple(total), max((_unsteady(g, made) for g in groups), default=0.0) if missing else 0.0)
+        total = [t + p.repeated * s for t, s in zip(total, sums[steady], strict=True)]
+    residual = max((_unsteady(g, made) for g in groups), default=0.0) if missing else 0.0
+    return Whole(cycles, tuple(total[1:]), total[0], residual)
 
 
 def _waves(lives: Sequence[Life], slots: int) -> list[list[Life]]:
@@ -105,10 +108,12 @@ def _unsteady(group: list[Life], made: Stream) -> float:
     return abs(second / first - 1.0) if first else 0.0
 
 
-def _spans(group: list[Life], made: Stream) -> tuple[list[float], list[float]]:
-    """(spans as simulated, spans of one steady step), summed over the group."""
+def _sums(group: list[Life], made: Stream, missing: int) -> list[float]:
+    """(merged sectors, *spans) of the group, with `missing` steady steps more than were simulated."""
     opens, closes = made.window
-    spans = [sum(column) for column in zip(*(life.spans for life in group), strict=True)]
-    windows = [life.window for life in group if life.window]
-    steady = [sum(column) / (closes - opens) for column in zip(*windows, strict=True)] if windows and closes > opens else [0.0] * len(spans)
-    return spans, steady
+    seen = [[life.merged, *life.spans] for life in group]
+    total = [sum(column) for column in zip(*seen, strict=True)]
+    steady = [[life.merging, *life.window] for life in group if life.window]
+    if not steady or closes <= opens:
+        return total
+    return [t + missing * sum(column) / (closes - opens) for t, column in zip(total, zip(*steady, strict=True), strict=True)]

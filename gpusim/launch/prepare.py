@@ -1,0 +1,39 @@
+"""Everything about a launch that needs no time: lowered program, machine at its clock, occupancy, stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusim.devices.stream import Stream
+from gpusim.ir.check import check
+from gpusim.ir.program import Program
+from gpusim.launch.occupancy import occupancy, register_limit
+from gpusim.launch.streaming import stream
+from gpusim.lower.gpu_tile import lower
+from gpusim.lower.lowered import Lowered
+from gpusim.spec.device import GpuSpec
+from gpusim.spec.resolve import Machine, resolve
+from gpusim.trace.run import Occupancy
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A launch that can start."""
+
+    lowered: Lowered
+    machine: Machine
+    held: Occupancy
+    stream: Stream
+
+    @property
+    def slots(self) -> int:
+        """CTAs that run at once."""
+        return self.held.ctas_per_sm * self.machine.sms
+
+
+def prepare(program: Program, spec: GpuSpec, clock_mhz: float | None) -> Ready:
+    """`program` on `spec` at `clock_mhz`, or at the model's own clock. GpusimError for what the device cannot do."""
+    check(program)
+    lowered = lower(program, resolve(spec, spec.clocks.boost / 1e6), spec.sm.shared_max_per_cta, lambda warps: register_limit(warps, spec))
+    own = spec.clocks.boost if lowered.matrix == "simt" else spec.clocks.tensor
+    return Ready(lowered, resolve(spec, clock_mhz or own / 1e6), occupancy(lowered.footprint, spec), stream(lowered))
