@@ -9,6 +9,7 @@ from typing import Any
 import simpy
 
 from gpusim.devices.cta import NO_INSTRUCTION, REASONS, Cta, Executor
+from gpusim.devices.handlers import HANDLERS
 from gpusim.devices.memory import Memory
 from gpusim.devices.stream import Placed, Stream
 from gpusim.engine.clock import start, until
@@ -53,7 +54,7 @@ class Gpu:
         self.memory = Memory(machine, l2, scale)
         self.gpcs = [Gpc(h % machine.halves, machine.gpc_rate_per_sm * n) for h, n in zip(machine.gpc_half, machine.gpc_sms, strict=True)]
         self.sms = [Sm(i, self.gpcs[g], machine) for i, g in enumerate(g for g, n in enumerate(machine.gpc_sms) for _ in range(n))]
-        self.executor = Executor(self.env, machine, self.memory, made)
+        self.executor = Executor(self.env, machine, self.memory, made, HANDLERS)
         self.slots_per_sm = slots_per_sm
         self.replace = Server(1.0 / machine.per_cta if machine.per_cta else float("inf"))
         self.lives: list[Life] = []

@@ -92,8 +92,8 @@ def _stages(step: Step, machine: Machine, shared_limit: int) -> int:
     deepest = shared_limit // step.bytes
     if deepest < 1:
         t = step.tile
-        fitting = shared_limit // (t.dtype.bytes * (t.m + t.n)) // 16 * 16
-        hint = f"BK of at most {fitting} fits." if fitting >= 16 else "Use a smaller tile."
+        fitting = 1 << (shared_limit // (t.dtype.bytes * (t.m + t.n))).bit_length() - 1
+        hint = f"{t.m}x{t.n}x{fitting} is the largest that fits." if fitting >= 16 else "Use a smaller tile."
         what = f"tile {t.m}x{t.n}x{t.k} needs {step.bytes} bytes of shared memory per stage; a CTA may have {shared_limit}."
         raise GpusimError(what, where=machine.name, hint=hint)
     if not machine.cp_async or min(step.pieces) < rules.SMALLEST_ASYNC_BYTES:

@@ -61,6 +61,9 @@ class Sm(Part):
     shared_latency: Cycles = Field(description="a shared-memory load without conflicts")
     l1_latency: Cycles = Field(description="an L1 hit")
     shared_bytes_per_cycle: BytesPerCycle = Field(description="shared memory, no conflicts")
+    copy_queue: Annotated[float, Field(ge=0, json_schema_extra={"unit": "lines"})] = Field(
+        description="lines of asynchronous copies that wait for the L1 tag stage without holding the warps that issued them"
+    )
     copy_jitter: Fraction = Field(description="how much longer or shorter than its mean a CTA's copy phase is, at most: arbitration between warps")
     l1_lines_per_cycle: Annotated[float, Field(gt=0, json_schema_extra={"unit": "lines/cycle"})] = Field(
         description="distinct lines the L1 tag stage takes per cycle"
@@ -88,6 +91,7 @@ class Wgmma(Part):
     operand_per_n: Cycles = Field(description="see operand_base: additional cycles per column of B")
     latency: Cycles = Field(description="isolated latency of one instruction beyond its own cycles")
     queue: Count = Field(description="instructions of one SM that may be outstanding before the next one waits at issue")
+    wide_multiply: Cycles = Field(description="what a 64-bit multiply-add holds its warp while matrix instructions run")
     wide_multiply_steal: Cycles = Field(description="tensor cycles lost to one 64-bit multiply-add of a warp on the same sub-core")
 
 

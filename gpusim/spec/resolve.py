@@ -34,6 +34,7 @@ class Machine:
     shared_rate: float
     l1_bytes: int
     l1_line_rate: float
+    copy_queue: float
     copy_jitter: float
     l1_latency: float
     fill_rate: float
@@ -107,6 +108,7 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         shared_rate=sm.shared_bytes_per_cycle,
         l1_bytes=sm.l1_and_shared,
         l1_line_rate=sm.l1_lines_per_cycle,
+        copy_queue=sm.copy_queue,
         copy_jitter=sm.copy_jitter,
         l1_latency=sm.l1_latency,
         fill_rate=sm.fill_bytes_per_cycle,

@@ -145,7 +145,7 @@ def test_a_tile_that_no_shared_memory_holds() -> None:
     error = _message(tile=(256, 256, 256))
     assert "256x256x256 needs 262144 bytes" in error.what
     assert "may have 166912" in error.what
-    assert error.hint == "BK of at most 160 fits."
+    assert error.hint == "256x256x128 is the largest that fits."
 
 
 @pytest.mark.parametrize("asked", [4, 7])
