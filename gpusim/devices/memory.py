@@ -41,10 +41,9 @@ class Memory:
             return max(flight.done, port, issued)
         self.read_sectors += sectors
         into = gpc.port.book(now, nbytes)
-        chip = self.read.book(now, nbytes)
-        served = max(port, into, chip, issued)
+        served = max(port, into, self.read.book(now, nbytes), issued)
         done, missed = self._lookup(gpc, key, nbytes, sectors, now, served, extra)
-        queue = into - now - nbytes / gpc.port.rate + m.merge_queue_share * (chip - now - nbytes / self.read.rate)
+        queue = into - now - nbytes / gpc.port.rate
         fetched = done - served - m.l2_latency - extra if missed else 0.0
         gpc.table[key] = Flight(now + queue + max(fetched, m.merge_window), done)
         return done
@@ -86,7 +85,7 @@ class Memory:
         return self.dram.book(now, nbytes) + self.machine.l2_latency
 
     def _put(self, half: int, key: int, nbytes: float, ready: float, now: float, dirty: bool = False) -> None:
-        back = self.halves[half].put(key, nbytes, ready, dirty)
+        back = self.halves[half].put(key, nbytes, ready, dirty) / self.scale
         if back:
             self.dram_write += back
             self.dram.book(now, back)

@@ -29,7 +29,7 @@ def lower(program: Program, machine: Machine, shared_limit: int, register_limit:
     stages = _stages(step, machine, shared_limit)
     limit = register_limit(program.warps)
     _fits(program, step, register_limit)
-    body, wanted = _pipelined(program, step, stages, machine) if stages > 1 else serial(program, step, limit, machine)
+    body, wanted = _pipelined(program, step, stages, machine) if stages > 1 else serial(program, step, register_limit, machine)
     foot = Footprint(program.warps, min(wanted, limit), max(0, wanted - limit), stages * step.bytes)
     return Lowered(program, body, foot, stages, step.kind, _notes(program, step, machine))
 

@@ -69,17 +69,14 @@ def registers(acc: int, copies: int) -> int:
     return acc + 4 * copies + (8 if acc >= 128 else 16)
 
 
-def serial_registers(acc: int, data: int, addresses: int) -> int:
+def serial_registers(acc: int, data: int, addresses: int, for_two: int) -> int:
     """Registers per thread of a step that loads to registers, before the limit: accumulators, loaded data, addresses.
 
-    The compiler prefers to stay at 128 when it is near (listings: 122 to 128 where 132 to 140 are wanted).
+    The compiler stays at `for_two`, with which two CTAs fit an SM, when it is near (listings of 8 warps: 122 to 128 where
+    132 to 140 are wanted).
     """
     wanted = acc + data + 2 * addresses + (42 if acc >= 128 else 30)
-    return REGISTER_STEP if REGISTER_STEP < wanted <= REGISTER_STEP * 9 // 8 else wanted
-
-
-#: registers per thread at which twice the CTAs fit
-REGISTER_STEP = 128
+    return for_two if for_two < wanted <= for_two * 9 // 8 else wanted
 
 
 def load_rounds(taken: int, data: int, held: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpusim import effects as fx
@@ -12,12 +13,12 @@ from gpusim.lower.vector import pitch_known
 from gpusim.spec.resolve import Machine
 
 
-def serial(program: Program, step: Step, register_limit: int, machine: Machine) -> tuple[tuple[fx.Effect, ...], int]:
+def serial(program: Program, step: Step, register_limit: Callable[[int], int], machine: Machine) -> tuple[tuple[fx.Effect, ...], int]:
     """Load to registers, store to shared memory, compute: nothing overlaps inside a CTA."""
-    acc = step.tile.accumulators
+    acc, limit, for_two = step.tile.accumulators, register_limit(program.warps), register_limit(2 * program.warps)
     moves = [_move(step, i, program) for i in range(len(step.loads))]
-    wanted, rounds = _registers(acc, moves, register_limit)
-    spills = max(0, wanted - register_limit)
+    wanted, rounds = _registers(acc, moves, limit, for_two)
+    spills = max(0, wanted - limit)
     share, held = spills / rounds, spills * 4 * 32 * step.tile.warps
     narrow = sum(m.narrow for m in moves)
     loads: list[fx.Effect] = [fx.Issue(rules.NARROW_INSTRUCTIONS * narrow, slots=machine.alu_slots)] if narrow else []
@@ -34,11 +35,11 @@ def serial(program: Program, step: Step, register_limit: int, machine: Machine) 
     return (*start, repeat, *epilogue(program, step)), wanted
 
 
-def _registers(acc: int, moves: list[Move], limit: int) -> tuple[int, int]:
+def _registers(acc: int, moves: list[Move], limit: int, for_two: int) -> tuple[int, int]:
     """(registers per thread wanted, bursts of loads). Loads that do not fit beside the accumulators wait for a later burst;
     addresses that do not fit are spilled, and then few loads can be in flight."""
     kept = sum(m.kept for m in moves)
-    wanted = rules.serial_registers(acc, kept, sum(m.addresses for m in moves))
+    wanted = rules.serial_registers(acc, kept, sum(m.addresses for m in moves), for_two)
     if wanted > limit and any(m.addresses > m.vectors for m in moves):
         return wanted, -(-sum(m.loaded for m in moves) // rules.SPILLED_WINDOW)
     held = min(wanted, limit)
