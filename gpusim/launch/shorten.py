@@ -15,10 +15,11 @@ from gpusim.devices.stream import Stream
 
 #: a launch of at most this many effects in loop steps is simulated whole
 WHOLE = 140_000
-#: loop steps kept where the loop is shortened (fewer where a step has more effects than usual), and leading waves kept
+#: loop steps kept where the loop is shortened (fewer where that is too much), and leading waves kept
 #: where waves are repeated
 KEPT_STEPS, KEPT_WAVES = 32, 3
-USUAL_EFFECTS = 10
+#: effects to simulate at most, as far as the least number of steps allows (small tiles put thousands of CTAs in a wave)
+MOST, LEAST_STEPS = 800_000, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +43,12 @@ def plan(ctas: int, made: Stream, slots: int, exact: bool) -> Plan:
     trips, effects = made.trips, len(made.body)
     if exact or ctas * trips * effects <= WHOLE:
         return Plan(None, range(ctas), 0, slots, 1.0)
-    most = KEPT_STEPS if effects <= 2 * USUAL_EFFECTS else KEPT_STEPS // 4
-    steps = most if trips > most * 3 // 2 else None
     full = ctas // slots
     repeated = max(0, full - KEPT_WAVES - 1)
     head = range((full - repeated - 1) * slots) if repeated else range(ctas)
     kept = [*head, *range(ctas - slots - ctas % slots, ctas)] if repeated else head
+    most = max(LEAST_STEPS, min(KEPT_STEPS, MOST // (len(kept) * effects)))
+    steps = most if trips > most * 3 // 2 else None
     return Plan(steps, kept, repeated, slots, steps / trips if steps else 1.0)
 
 
