@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from gpusim.report.confidence import errors_of, kernel_class
+
 if TYPE_CHECKING:
     from gpusim.report.report import Report
 
@@ -22,6 +24,7 @@ NESTED = ("params", "stalls", "advice", "extrapolated")
 def to_dict(report: Report) -> dict[str, Any]:
     """The JSON of `gpusim run --json`. A key whose value the run cannot know is absent."""
     run = report.run
+    errors = errors_of(run) if report.spec.validated else None
     data = {key: getattr(report, key) for key in PLAIN}
     data |= {
         "slots": run.slots,
@@ -32,6 +35,8 @@ def to_dict(report: Report) -> dict[str, Any]:
         "counters": run.counters,
         "notes": list(run.notes),
         "device_validated": report.spec.validated,
+        "kernel_class": kernel_class(run),
+        "measured_errors": asdict(errors) if errors else None,
     }
     return {key: plain(value) for key, value in data.items() if value is not None}
 

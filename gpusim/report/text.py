@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from gpusim.report import formulas
+from gpusim.report.confidence import errors_of, kernel_class
 from gpusim.report.protocol import MEANING
 from gpusim.report.units import count, microseconds, percent, plural, size
 from gpusim.trace.counters import MEANINGS
@@ -108,10 +109,18 @@ def _provenance(r: Report) -> Iterator[Line]:
     yield "reuse", r.extrapolated or "none: every block and step was simulated"
     if r.run.notes:
         yield "compiler", "; ".join(r.run.notes)
-    if not r.spec.validated:
-        yield "validation", f"no measured kernels stand behind the model of {r.spec.name}"
+    yield "validation", _trust(r)
     if r.digest:
         yield "digest", r.digest
+
+
+def _trust(r: Report) -> str:
+    """The errors of measured kernels of the same class, or that there are none."""
+    errors = errors_of(r.run) if r.spec.validated else None
+    if errors is None:
+        return f"no measured kernels stand behind the model of {r.spec.name}" if not r.spec.validated else "no measured kernels of this class"
+    spread = f"mean error {percent(errors.mape)} over {errors.cases} measured cases"
+    return f"{kernel_class(r.run)}: {spread} (signed {percent(errors.signed_mean)}, nine in ten within {percent(errors.p90)}, worst {percent(errors.worst)})"
 
 
 def counters(r: Report) -> list[str]:
