@@ -41,9 +41,10 @@ class Memory:
             return max(flight.done, port, issued)
         self.read_sectors += sectors
         into = gpc.port.book(now, nbytes)
-        served = max(port, into, self.read.book(now, nbytes), issued)
+        chip = self.read.book(now, nbytes)
+        served = max(port, into, chip, issued)
         done, missed = self._lookup(gpc, key, nbytes, sectors, now, served, extra)
-        queue = into - now - nbytes / gpc.port.rate
+        queue = into - now - nbytes / gpc.port.rate + m.merge_queue_share * (chip - now - nbytes / self.read.rate)
         fetched = done - served - m.l2_latency - extra if missed else 0.0
         gpc.table[key] = Flight(now + queue + max(fetched, m.merge_window), done)
         return done

@@ -38,6 +38,7 @@ class Chip(Part):
     gpc_bytes_per_cycle_per_sm: BytesPerCycle = Field(description="read data L2 delivers into one GPC, distinct lines, for each of its SMs")
     merge_requests: Count = Field(description="SMs of one GPC whose requests for a line in flight are served by one L2 request (1: none)")
     merge_window: Cycles = Field(description="how long after an L2 hit was requested another SM of the GPC may still join it, without queueing")
+    merge_queue_share: Fraction = Field(description="share of a request's wait for L2 bandwidth during which another SM of the GPC may still join it")
 
 
 class Sm(Part):

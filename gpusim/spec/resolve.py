@@ -24,6 +24,7 @@ class Machine:
     gpc_rate_per_sm: float
     merge_requests: int
     merge_window: float
+    merge_queue_share: float
     subcores: int
     issue_lanes: int
     fma_lanes: int
@@ -97,6 +98,7 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         gpc_rate_per_sm=spec.chip.gpc_bytes_per_cycle_per_sm,
         merge_requests=spec.chip.merge_requests,
         merge_window=spec.chip.merge_window,
+        merge_queue_share=spec.chip.merge_queue_share,
         subcores=sm.subcores,
         issue_lanes=32,
         fma_lanes=sm.fma_lanes,
