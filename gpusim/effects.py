@@ -65,9 +65,13 @@ class Copy:
     among: Issue = Issue(0.0)
 
 
+#: a tile is cut into at most this many parts that are looked up apart
+MOST_PARTS = 64
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Global memory to registers: part `part` of `parts` equal ones of `box`, `piece` bytes a lane. `WaitLoads` waits for it."""
+    """Global memory to registers: part `part` of `parts` (at most MOST_PARTS) equal ones of `box`, `piece` bytes a lane. `WaitLoads` waits for it."""
 
     box: Box
     piece: int

@@ -18,8 +18,6 @@ from gpusim.spec.resolve import Machine
 
 #: bits of the row and column origin in a tile's key
 ROW_BITS, COLUMN_BITS = 26, 26
-#: a tile is cut into at most this many parts that are looked up apart
-MOST_PARTS = 64
 
 
 @dataclass(frozen=True, slots=True)

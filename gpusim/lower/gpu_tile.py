@@ -64,8 +64,8 @@ def _notes(program: Program, step: Step, machine: Machine) -> tuple[str, ...]:
         return ()
     names = " and ".join(ld.box.tensor for ld, piece in zip(step.loads, step.pieces, strict=True) if piece < full)
     lost = " and without a pipeline" if machine.cp_async and min(step.pieces) < rules.SMALLEST_ASYNC_BYTES else ""
-    why = f"its row length or pitch is no multiple of {rules.SPECIALISED_MULTIPLE} elements"
-    return (f"{names} is copied {min(step.pieces)} bytes a lane{lost}, because {why}: pad the rows (ld=padded).",)
+    why = f"a row length or pitch is no multiple of {rules.SPECIALISED_MULTIPLE} elements"
+    return (f"copies of {names} move {min(step.pieces)} bytes a lane{lost}, because {why}: pad the rows (ld=padded).",)
 
 
 def _find_step(program: Program, machine: Machine) -> Step:

@@ -37,7 +37,7 @@ def prologue(acc: int, copies: int, masked: bool) -> float:
 
 
 def step(copies: int, mmas: int, wide: int, masked: bool) -> Counts:
-    """One step of the pipelined loop (listings: 73 to 179 even, within 5 %; masked 100 to 229, within 10 %).
+    """One step of the pipelined loop (listings: 73 to 179 even, within 5 %; masked 100 to 229, within 13 %).
 
     before: from the wait for the copies to the first matrix instruction; after: among and behind the copies; mask: compares
     and selects among them.

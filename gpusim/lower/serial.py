@@ -41,10 +41,10 @@ def _registers(acc: int, moves: list[Move], limit: int, for_two: int) -> tuple[i
     kept = sum(m.kept for m in moves)
     wanted = rules.serial_registers(acc, kept, sum(m.addresses for m in moves), for_two)
     if wanted > limit and any(m.addresses > m.vectors for m in moves):
-        return wanted, -(-sum(m.loaded for m in moves) // rules.SPILLED_WINDOW)
+        return wanted, min(fx.MOST_PARTS, -(-sum(m.loaded for m in moves) // rules.SPILLED_WINDOW))
     held = min(wanted, limit)
     packed = sum(m.kept for m in moves if m.narrow)
-    return held, rules.load_rounds(acc + packed, sum(m.loaded for m in moves), held)
+    return held, min(fx.MOST_PARTS, rules.load_rounds(acc + packed, sum(m.loaded for m in moves), held))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gpusim import effects as fx
 from gpusim.devices.cta import LG, LONG, Cta, Executor, Handler
 from gpusim.devices.handlers.instructions import instructions
-from gpusim.devices.stream import MOST_PARTS
 from gpusim.engine.noise import noise
 from gpusim.parts.coalesce import WARP_LANES, Touched
 
@@ -37,14 +36,14 @@ def load(x: Executor, cta: Cta, e: fx.Load, site: int, j: int) -> None:
     instructions(x, cta, touched.instructions / x.warps / n)
     cta.spend(LG, passed)
     if touched.unique:
-        part = key + e.part * MOST_PARTS // n
+        part = key + e.part * fx.MOST_PARTS // n
         cta.loaded = max(cta.loaded, _fetch(x, cta, part, touched.unique / n, touched.sectors / n, passed, 0.0))
 
 
 def _tile(x: Executor, cta: Cta, site: int, j: int) -> tuple[int, Touched]:
     """(key, extent) of the site's tile at the j-th step that is run."""
     placed, k = cta.placed[site], x.stream.steps[j]
-    return (placed.key + k * placed.stride) * MOST_PARTS, placed.touched(k)
+    return (placed.key + k * placed.stride) * fx.MOST_PARTS, placed.touched(k)
 
 
 def _fetch(x: Executor, cta: Cta, key: int, nbytes: float, sectors: float, issued: float, extra: float) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from gpusim import effects as fx
 from gpusim.devices.cta import DRAIN, LG, LONG, SHORT, Cta, Executor, Handler
 from gpusim.devices.handlers.instructions import instructions
-from gpusim.devices.stream import MOST_PARTS
 
 
 def shared(x: Executor, cta: Cta, e: fx.Shared, site: int, j: int) -> None:
@@ -39,7 +38,7 @@ def store(x: Executor, cta: Cta, e: fx.Store, site: int, j: int) -> None:
     cta.sm.l1.book(cta.t, touched.lines)
     instructions(x, cta, touched.instructions / x.warps)
     if touched.unique:
-        cta.spend(DRAIN, x.memory.store(cta.sm, placed.key * MOST_PARTS, touched.unique, touched.sectors, cta.t))
+        cta.spend(DRAIN, x.memory.store(cta.sm, placed.key * fx.MOST_PARTS, touched.unique, touched.sectors, cta.t))
 
 
 HANDLERS: dict[type, Handler] = {fx.Shared: shared, fx.Local: local, fx.Store: store}
