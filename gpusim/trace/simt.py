@@ -1,0 +1,63 @@
+"""What the value pass of a SIMT kernel records for timing and for the report. No time in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(slots=True)
+class Counts:
+    """Exact sums over the CTAs that were executed. Index of the first two: code block; of the others: Access.
+
+    requests: warp-level accesses (a warp with at least one active lane). sectors: distinct 32-byte sectors of each request, summed
+    (global, local). lines: distinct 128-byte lines. wavefronts: passes through shared memory (1 + conflicts).
+    """
+
+    warps: np.ndarray
+    lanes: np.ndarray
+    requests: np.ndarray
+    sectors: np.ndarray
+    lines: np.ndarray
+    wavefronts: np.ndarray
+
+    @classmethod
+    def zero(cls, blocks: int, accesses: int) -> Counts:
+        b = [np.zeros(blocks, np.int64) for _ in range(2)]
+        a = [np.zeros(accesses, np.int64) for _ in range(4)]
+        return cls(*b, *a)
+
+    def add(self, other: Counts, times: int = 1) -> None:
+        for name in ("warps", "lanes", "requests", "sectors", "lines", "wavefronts"):
+            getattr(self, name).__iadd__(getattr(other, name) * times)
+
+
+@dataclass(slots=True)
+class Touch:
+    """One access by one warp. `sectors`: ids of the distinct sectors (byte address // 32; global and local), () for shared memory.
+    `wavefronts`: passes (shared), or data passes of an atomic. lanes: active ones. same: most lanes on one address (atomics)."""
+
+    access: int
+    lanes: int
+    sectors: tuple[int, ...] = ()
+    wavefronts: int = 1
+    same: int = 1
+
+
+@dataclass(slots=True)
+class WarpPath:
+    """`blocks[i]`: the i-th code block the warp ran, `masks[i]`: its active lanes as 32 bits, `touches[i]`: the accesses in it, in the
+    order of the block's memory statements (one per statement, with lanes = 0 where no lane was active under the predicate)."""
+
+    blocks: list[int] = field(default_factory=list)
+    masks: list[int] = field(default_factory=list)
+    touches: list[tuple[Touch, ...]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class CtaPath:
+    """cta: linear number (x fastest). warps: one path per warp."""
+
+    cta: int
+    warps: list[WarpPath]
