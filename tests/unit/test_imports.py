@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "gpusim"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-ALL_BELOW = "errors options spec ir effects engine trace lower kernels interp parts devices launch report sweeps validate api"
+ALL_BELOW = "errors options spec ir effects engine trace frontend lower kernels interp parts devices launch report sweeps validate cuda api"
 
 #: part of the package -> the other parts it may import. `a.b` allows that one module. The layers of docs/architecture.md.
 MAY_IMPORT = {
@@ -23,16 +23,18 @@ MAY_IMPORT = {
     "trace": "errors",
     "effects": "errors ir.types ir.expr ir.ops",
     "lower": "errors ir effects spec",
-    "kernels": "errors ir",
-    "interp": "errors ir effects",
+    "frontend": "errors ir cuda.intrinsics cuda.types",
+    "kernels": "errors ir cuda",
+    "interp": "errors ir effects trace lower.simt.code",
     "parts": "errors engine trace effects spec.resolve",
-    "devices": "errors spec ir parts engine trace effects",
-    "launch": "errors spec ir effects engine trace lower kernels interp parts devices",
+    "devices": "errors spec ir parts engine trace effects lower.simt.code lower.simt.mnemonics",
+    "launch": "errors spec ir effects engine trace frontend lower kernels interp parts devices",
     "report": "errors trace spec",
     "options": "errors report.protocol",
     "sweeps": "errors options spec ir trace kernels launch report",
     "validate": "errors spec ir trace kernels launch report",
-    "api": "errors options spec ir trace kernels interp launch report sweeps",
+    "cuda": "errors options spec ir trace frontend launch report",
+    "api": "errors options spec ir trace kernels interp launch report sweeps cuda",
     "cli": ALL_BELOW,
     "configs": "",
     "__init__": ALL_BELOW,
