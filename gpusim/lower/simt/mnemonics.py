@@ -1,14 +1,16 @@
 """The machine instructions that selection emits: mnemonic -> (pipe, what it does).
 
+The assignment reproduces Nsight's counts per pipe: VIADD counts as FMA, HFMA2.MMA as neither, loads of constants as none of ALU, FMA, LSU, uniform.
 Pipes: "fma" (either half of the FMA pipe), "fmaheavy" (only the half that multiplies integers), "alu", "fp64", "xu" (special
-functions and conversions), "lsu" (memory, shuffles, special registers), "uniform" (one value per warp), "branch", "tensor",
-"adu" (barriers, votes on the address divergence unit, constants loaded by index), "half" (packed 16-bit arithmetic), "none" (issue slot only).
+functions and conversions), "lsu" (memory, shuffles, thread numbers), "uniform" (one value per warp), "branch", "tensor",
+"adu" (barriers, constants, special registers), "half" (packed 16-bit arithmetic), "none" (issue slot only).
 """
 
 from __future__ import annotations
 
 _ROWS: dict[str, dict[str, str]] = {
     "fma": {
+        "VIADD": "add of two integers",
         "FADD": "float32 add",
         "FMUL": "float32 multiply",
         "FFMA": "float32 multiply and add",
@@ -22,7 +24,6 @@ _ROWS: dict[str, dict[str, str]] = {
     "alu": {
         "IADD3": "add of three integers",
         "IADD3.X": "the same with carry",
-        "VIADD": "add of two integers",
         "LEA": "shift and add",
         "LEA.HI": "upper part of shift and add",
         "LEA.HI.X": "the same with carry",
@@ -90,7 +91,6 @@ _ROWS: dict[str, dict[str, str]] = {
         "STS": "store to shared memory",
         "LDL": "load from local memory",
         "STL": "store to local memory",
-        "LDC": "load a constant into a register",
         "LDSM": "load matrices from shared memory",
         "LDGSTS": "asynchronous copy from global to shared memory",
         "RED": "atomic on global memory without result",
@@ -98,17 +98,14 @@ _ROWS: dict[str, dict[str, str]] = {
         "ATOMS": "atomic on shared memory",
         "SHFL": "shuffle",
         "MATCH": "match of a warp",
-        "S2R": "special register to register",
+        "S2R": "thread number to register",
         "LDGDEPBAR": "close a group of asynchronous copies",
         "MEMBAR": "fence",
         "ERRBAR": "fence for errors",
         "CCTL": "cache control",
     },
     "uniform": {
-        "ULDC": "load a constant into a uniform register",
-        "S2UR": "special register to uniform register",
         "R2UR": "register to uniform register",
-        "UMOV": "uniform copy",
         "UIADD3": "uniform add",
         "UIMAD": "uniform multiply and add",
         "UIMAD.WIDE": "uniform 32 x 32 + 64 bits",
@@ -137,12 +134,17 @@ _ROWS: dict[str, dict[str, str]] = {
         "HMMA": "matrix multiply and add, 16 x 8 x 16",
     },
     "adu": {
+        "LDC": "load a constant into a register",
+        "ULDC": "load a constant into a uniform register",
+        "S2UR": "special register to uniform register",
+        "S2R.CTAID": "special register, the same for the warp, to register",
         "BAR": "barrier of the CTA",
         "BAR.RED": "barrier of the CTA with a vote",
         "B2R": "result of a barrier",
         "DEPBAR": "wait for asynchronous copies",
     },
     "none": {
+        "UMOV": "uniform copy",
         "NOP": "nothing",
     },
 }
