@@ -1,0 +1,70 @@
+"""Blocks without detours: empty blocks are skipped, blocks that only follow each other become one, the rest is renumbered in order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+from gpusim.lower.simt.code import Block, Branch, End, Jump
+
+
+def targets(end: End) -> tuple[int, ...]:
+    """Blocks that lanes may go to."""
+    if isinstance(end, Jump):
+        return (end.to,)
+    return (end.yes, end.no) if isinstance(end, Branch) else ()
+
+
+def moved(end: End, place: Callable[[int], int]) -> End:
+    """The end with every target changed; a branch to one place is a jump."""
+    if isinstance(end, Jump):
+        return Jump(place(end.to))
+    if isinstance(end, Branch):
+        yes, no = place(end.yes), place(end.no)
+        return Jump(yes) if yes == no else Branch(end.cond, yes, no, end.line)
+    return end
+
+
+def tidy(blocks: list[Block]) -> list[Block]:
+    """`blocks` stand in order, and a block's id is its place. Block 0 is the entry."""
+    shortcut = _shortcuts(blocks)
+    blocks = [replace(b, end=moved(b.end, shortcut.__getitem__)) for b in blocks]
+    return _renumbered(_merged(_reachable(blocks)))
+
+
+def _shortcuts(blocks: list[Block]) -> dict[int, int]:
+    """Where a jump to each block ends up. An empty block that jumps backward stays: the lanes of an iteration gather there."""
+    final: dict[int, int] = {}
+    for block in reversed(blocks):
+        skipped = not block.ops and isinstance(block.end, Jump) and block.end.to > block.id
+        final[block.id] = final[block.end.to] if skipped and isinstance(block.end, Jump) else block.id
+    return final
+
+
+def _reachable(blocks: list[Block]) -> list[Block]:
+    seen, queue = {0}, [0]
+    while queue:
+        for target in targets(blocks[queue.pop()].end):
+            if target not in seen:
+                seen.add(target)
+                queue.append(target)
+    return [b for b in blocks if b.id in seen]
+
+
+def _merged(blocks: list[Block]) -> list[Block]:
+    """Only neighbours become one: code behind a loop must not move into the loop, where lanes would not wait for each other."""
+    entries = Counter(t for b in blocks for t in targets(b.end))
+    out: list[Block] = []
+    for block in blocks:
+        last = out[-1] if out else None
+        if last is not None and last.end == Jump(block.id) and entries[block.id] == 1:
+            out[-1] = replace(last, ops=last.ops + block.ops, end=block.end, line=last.line or block.line)
+        else:
+            out.append(block)
+    return out
+
+
+def _renumbered(blocks: list[Block]) -> list[Block]:
+    number = {b.id: i for i, b in enumerate(blocks)}
+    return [replace(b, id=number[b.id], end=moved(b.end, number.__getitem__)) for b in blocks]
