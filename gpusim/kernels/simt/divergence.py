@@ -109,7 +109,9 @@ def _mandelbrot_args(p: Params) -> Args:
 def _mandelbrot(p: Params, before: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """In float32 with single roundings, because the number of steps at the border hangs on the last bit. A fused step is done in float64,
     which holds the product of two float32 exactly."""
-    c = [(np.arange(p[size], dtype=np.float64) * before[step] + before[begin]).astype(np.float32) for size, step, begin in (("w", "dx", "x0"), ("h", "dy", "y0"))]
+    c = [
+        (np.arange(p[size], dtype=np.float64) * before[step] + before[begin]).astype(np.float32) for size, step, begin in (("w", "dx", "x0"), ("h", "dy", "y0"))
+    ]
     cr, ci = (grid.ravel() for grid in np.meshgrid(*c))
     zr, zi, steps = np.zeros_like(cr), np.zeros_like(ci), np.zeros(cr.shape, np.int32)
     alive = np.ones(cr.shape, bool)
@@ -157,10 +159,9 @@ def _line(p: Params) -> Launch:
     return line(p["n"])
 
 
+PLANE = {"w": 40, "h": 21, "max_it": 64, "x0": -2.0, "y0": -1.25, "dx": 2.5 / 40, "dy": 2.5 / 21}
 ENTRIES = {
-    "mandelbrot": Entry(
-        mandelbrot, _plane, _mandelbrot_args, _mandelbrot, {"w": 40, "h": 21, "max_it": 64, "x0": -2.0, "y0": -1.25, "dx": 2.5 / 40, "dy": 2.5 / 21}, rtol=0, atol=0
-    ),
+    "mandelbrot": Entry(mandelbrot, _plane, _mandelbrot_args, _mandelbrot, PLANE, rtol=0, atol=0),
     "collatz": Entry(
         collatz,
         _line,

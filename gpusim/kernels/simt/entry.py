@@ -58,18 +58,13 @@ class Entry:
         return self.kernel(**{name: params[name] for name in self.template}) if self.template else self.kernel
 
 
-def materialise(args: Args, rng: np.random.Generator | None = None, given: Mapping[str, np.ndarray] | None = None) -> dict[str, Any]:
-    """Arrays for `args`: those in `given` as they are; others random, or, without `rng`, zeros that nobody touches and that cost nothing."""
-    given = given or {}
-    return {name: given[name] if name in given else _value(arg, rng) for name, arg in args.items()}
+def materialise(args: Args, rng: np.random.Generator) -> dict[str, Any]:
+    """The arguments by name, with arrays of random values."""
+    return {name: _array(arg, rng) if isinstance(arg, Array) else arg for name, arg in args.items()}
 
 
-def _value(arg: Array | int | np.floating, rng: np.random.Generator | None) -> Any:
-    if not isinstance(arg, Array):
-        return arg
+def _array(arg: Array, rng: np.random.Generator) -> np.ndarray:
     dtype = numpy_dtype(arg.dtype)
-    if rng is None:
-        return np.zeros(arg.shape, dtype)
     if arg.fill is None:
         return np.frombuffer(b"\xff" * (int(np.prod(arg.shape)) * dtype.itemsize), dtype).reshape(arg.shape).copy()
     return arg.fill(rng, arg.shape).astype(dtype)

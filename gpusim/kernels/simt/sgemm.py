@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusim import cuda
 from gpusim.cuda import float32
-from gpusim.kernels.simt.entry import Args, Array, Entry, Launch, Params, cdiv, uniform
+from gpusim.kernels.simt.entry import Args, Array, Entry, Launch, Params, cdiv
 
 ZERO = float32(0.0)
 
@@ -59,7 +59,7 @@ def sgemm_tile32(A, B, C, M, N, K, lda, ldb, ldc):
         C[row * ldc + col] = acc
 
 
-@cuda.jit(max_threads=512)
+@cuda.jit(launch_bounds=512)
 def sgemm_reg1d(A, B, C, M, N, K, lda, ldb, ldc):
     """Eight rows of one column a thread: a value of B serves eight multiply-adds. Tile 64 x 64 x 8."""
     As = cuda.shared.array(64 * 8, float32)
@@ -86,7 +86,7 @@ def sgemm_reg1d(A, B, C, M, N, K, lda, ldb, ldc):
             C[(row0 + tr * 8 + i) * ldc + col0 + tc] = acc[i]
 
 
-@cuda.jit(max_threads=256)
+@cuda.jit(launch_bounds=256)
 def sgemm_reg2d(A, B, C, M, N, K, lda, ldb, ldc):
     """8 x 8 outputs a thread: 16 values from shared memory serve 64 multiply-adds. Tile 128 x 128 x 8."""
     As = cuda.shared.array(128 * 8, float32)
@@ -123,7 +123,7 @@ def sgemm_reg2d(A, B, C, M, N, K, lda, ldb, ldc):
                 C[(row0 + tr * 8 + i) * ldc + col0 + tc * 8 + j] = acc[i, j]
 
 
-@cuda.jit(max_threads=256)
+@cuda.jit(launch_bounds=256)
 def sgemm_vec(A, B, C, M, N, K, lda, ldb, ldc):
     """As sgemm_reg2d with 16-byte accesses; A is turned on its way into shared memory. Leading dimensions are multiples of 4, and what pads
     A and B holds zeros."""
@@ -151,7 +151,7 @@ def sgemm_vec(A, B, C, M, N, K, lda, ldb, ldc):
         As[(a_col + 1) * 128 + a_row] = a1
         As[(a_col + 2) * 128 + a_row] = a2
         As[(a_col + 3) * 128 + a_row] = a3
-        cuda.store4(Bs, b_row * 128 + b_col, b0, b1, b2, b3)
+        cuda.store4(Bs, b_row * 128 + b_col, (b0, b1, b2, b3))
         cuda.syncthreads()
         for k in cuda.range(8, unroll=0):
             for h in cuda.range(2, unroll=0):
@@ -166,7 +166,7 @@ def sgemm_vec(A, B, C, M, N, K, lda, ldb, ldc):
         for j in cuda.range(0, 8, 4, unroll=0):
             col = col0 + (j // 4) * 64 + tc * 4
             if row < M and col < ldc:
-                cuda.store4(C, row * ldc + col, acc[i, j], acc[i, j + 1], acc[i, j + 2], acc[i, j + 3])
+                cuda.store4(C, row * ldc + col, (acc[i, j], acc[i, j + 1], acc[i, j + 2], acc[i, j + 3]))
 
 
 def _padded(rows: int, cols: int, ld: int) -> Array:

@@ -38,7 +38,7 @@ def softmax_warp(cols: int) -> Any:
         for i in cuda.range(values, unroll=0):
             v[i] = fast_exp(v[i] - mx)
             total += v[i]
-        r = cuda.fdividef(ONE, warp_sum(total))
+        r = cuda.libdevice.fast_fdividef(ONE, warp_sum(total))
         for i in cuda.range(values, unroll=0):
             y[at + i * 32] = v[i] * r
 
@@ -57,7 +57,7 @@ def softmax_3pass(x, y, cols):
     total = ZERO
     for c in cuda.range(cuda.threadIdx.x, cols, 256, unroll=1):
         total += fast_exp(x[at + c] - mx)
-    r = cuda.fdividef(ONE, block_sum(total, red, 8))
+    r = cuda.libdevice.fast_fdividef(ONE, block_sum(total, red, 8))
     for c in cuda.range(cuda.threadIdx.x, cols, 256, unroll=1):
         y[at + c] = fast_exp(x[at + c] - mx) * r
 
@@ -79,7 +79,7 @@ def softmax_smem(x, y, cols):
         e = fast_exp(s[c] - mx)
         s[c] = e
         total += e
-    r = cuda.fdividef(ONE, block_sum(total, red, 8))
+    r = cuda.libdevice.fast_fdividef(ONE, block_sum(total, red, 8))
     for c in cuda.range(cuda.threadIdx.x, cols, 256, unroll=1):
         y[at + c] = s[c] * r
 
@@ -112,7 +112,7 @@ def softmax_online(x, y, cols):
         nm = max(m, om)
         s = s * fast_exp(m - nm) + os * fast_exp(om - nm)
         m = nm
-    r = cuda.fdividef(ONE, s)
+    r = cuda.libdevice.fast_fdividef(ONE, s)
     for c in cuda.range(cuda.threadIdx.x, cols, 256, unroll=1):
         y[at + c] = fast_exp(x[at + c] - m) * r
 

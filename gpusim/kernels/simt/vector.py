@@ -33,7 +33,7 @@ def vector_add_f4(a, b, c, n4):
     if i < n4:
         x0, x1, x2, x3 = cuda.load4(a, 4 * i)
         y0, y1, y2, y3 = cuda.load4(b, 4 * i)
-        cuda.store4(c, 4 * i, x0 + y0, x1 + y1, x2 + y2, x3 + y3)
+        cuda.store4(c, 4 * i, (x0 + y0, x1 + y1, x2 + y2, x3 + y3))
 
 
 @cuda.jit
