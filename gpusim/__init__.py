@@ -4,6 +4,8 @@
 >>> report = gs.run(gs.kernels.gemm(2048, 2048, 2048, tile=(256, 128, 64)), gpu="h200")  # doctest: +SKIP
 >>> report.time_us, report.waves, report.bottleneck  # doctest: +SKIP
 
+Kernels that are written as in CUDA: `from gpusim import cuda`, and what a script for Numba imports beside it (`float32`, `types`, ...).
+
 The public names are loaded when they are first used, so that the import itself costs almost nothing.
 """
 
@@ -13,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpusim import kernels
+    from gpusim import cuda, kernels
     from gpusim.api import list_specs, load_spec, run, sweep
     from gpusim.errors import GpusimError
     from gpusim.report.report import Report
@@ -27,11 +29,21 @@ _HOMES = {
     "load_spec": "gpusim.api",
     "list_specs": "gpusim.api",
     "kernels": "",
+    "cuda": "",
+    "types": "gpusim.cuda",
     "Report": "gpusim.report.report",
     "GpusimError": "gpusim.errors",
 }
 
-__all__ = ["GpusimError", "Report", "kernels", "list_specs", "load_spec", "run", "sweep"]
+#: types that a script for Numba imports beside `cuda`
+_TYPES = (
+    "void boolean bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 intp uintp intc uintc int_ uint "
+    "float16 bfloat16 float32 float64 float_ double b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"
+)
+_HOMES |= dict.fromkeys(_TYPES.split(), "gpusim.cuda.types")
+_HOMES |= {"jit": "gpusim.cuda.host", "njit": "gpusim.cuda.host"}
+
+__all__ = ["GpusimError", "Report", "cuda", "kernels", "list_specs", "load_spec", "run", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

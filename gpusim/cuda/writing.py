@@ -1,0 +1,46 @@
+"""Which arguments a program writes, checked before a launch and acted upon after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpusim.cuda.arguments import Bound
+from gpusim.errors import GpusimError
+from gpusim.ir.simt.nodes import Atomic, For, If, SimtProgram, Stmt, Store, While
+
+
+def written(program: SimtProgram) -> dict[int, int]:
+    """Argument number -> the line of the first statement that writes it."""
+    found: dict[int, int] = {}
+    for stmt in _all(program.body):
+        if isinstance(stmt, Store | Atomic) and stmt.buffer.arg is not None:
+            found.setdefault(stmt.buffer.arg, stmt.line)
+    return found
+
+
+def check_writes(program: SimtProgram, bound: Sequence[Bound], where: str) -> None:
+    """GpusimError if the kernel writes to an argument that must not be written."""
+    for number, line in written(program).items():
+        if reason := bound[number].refuse:
+            what = f"the kernel writes to argument '{bound[number].name}' ({program.file}:{line}), but {reason}."
+            raise GpusimError(what, where=where, hint="Pass a NumPy array that can be written.")
+
+
+def finish(program: SimtProgram, bound: Sequence[Bound]) -> None:
+    """Brings results back to where they cannot be written in place."""
+    for number in written(program):
+        if (after := bound[number].after) is not None:
+            after()
+
+
+def _all(body: Iterable[Stmt]) -> Iterator[Stmt]:
+    for stmt in body:
+        yield stmt
+        if isinstance(stmt, If):
+            yield from _all(stmt.then)
+            yield from _all(stmt.orelse)
+        elif isinstance(stmt, For):
+            yield from _all(stmt.body)
+        elif isinstance(stmt, While):
+            yield from _all(stmt.head)
+            yield from _all(stmt.body)
