@@ -23,6 +23,12 @@ def check(run: Run, counts: Tally, timed: Timed | None) -> None:
             assert _equal(timed.counts[name], counts[name]), f"law broken: {name} executed {timed.counts[name]}, from the program {counts[name]}"
 
 
+def check_simt(run: Run) -> None:
+    """The same for a kernel of threads."""
+    for name, holds in SIMT_LAWS.items():
+        assert holds(run), f"law broken: {name}: {run.counters} cycles {run.cycles} bounds {run.bounds} stalls {run.stalls} of {run.warp_cycles}"
+
+
 def _equal(a: float, b: float) -> bool:
     return abs(a - b) <= SLACK * max(abs(a), abs(b), 1.0)
 
@@ -32,6 +38,18 @@ LAWS: dict[str, Callable[[Run], bool]] = {
     "sectors stored = received by L2": lambda r: r.counters["l1_store_sectors"] == r.counters["l2_write_sectors"],
     "hits are part of what L2 received": lambda r: 0 <= r.counters["l2_hit_sectors"] <= r.counters["l2_read_sectors"] + r.counters["l2_write_sectors"],
     "written to DRAM + dirty at the end >= 0": lambda r: min(r.counters.values()) >= 0,
+    "stalls partition the life of the warps": lambda r: _equal(sum(r.stalls.values()), r.warp_cycles),
+    "not faster than any single resource": lambda r: all(b <= r.cycles * (1 + ROOFLINE_SLACK) for b in r.bounds.values()),
+}
+
+LANES = 32
+
+SIMT_LAWS: dict[str, Callable[[Run], bool]] = {
+    "nothing is negative": lambda r: min(r.counters.values()) >= 0 and min(r.stalls.values(), default=0.0) >= 0,
+    "sectors loaded = hit in L1 + received by L2": lambda r: r.counters["l1_load_sectors"] == r.counters["l1_hit_sectors"] + r.counters["l2_read_sectors"],
+    "an instruction has 0 to 32 active lanes": lambda r: 0 <= r.counters["thread_instructions"] <= LANES * r.counters["instructions"],
+    "a request has at least one sector": lambda r: r.counters["l1_load_sectors"] >= r.counters.get("l1_load_requests", 0),
+    "lines add up to the launch": lambda r: r.profile is not None and sum(c.instructions for c in r.profile.lines) == r.counters["instructions"],
     "stalls partition the life of the warps": lambda r: _equal(sum(r.stalls.values()), r.warp_cycles),
     "not faster than any single resource": lambda r: all(b <= r.cycles * (1 + ROOFLINE_SLACK) for b in r.bounds.values()),
 }

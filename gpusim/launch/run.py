@@ -42,7 +42,7 @@ def simulate(
     SM clock; None takes the model's own. exact: simulate every CTA and step. timeline: keep the spans of every CTA.
     Raises GpusimError for what the device cannot do.
     """
-    _options(l2, launch, clock_mhz)
+    check_options(l2, launch, clock_mhz)
     ready = prepare(program, spec, clock_mhz)
     machine, held = ready.machine, ready.held
     p = plan(program.ctas, ready.stream, ready.slots, exact)
@@ -82,7 +82,8 @@ def simulate(
     return run
 
 
-def _options(l2: str, launch: str, clock_mhz: float | None) -> None:
+def check_options(l2: str, launch: str, clock_mhz: float | None) -> None:
+    """GpusimError for a protocol that does not exist."""
     for what, value, known in (("l2", l2, L2_STATES), ("launch", launch, LAUNCH)):
         if value not in known:
             raise GpusimError(f"{what} = '{value}' is unknown.", hint=f"Give one of: {', '.join(known)}.")

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusim.trace.counters import Counters
+from gpusim.trace.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,8 @@ class Run:
     """cycles: SM cycles from the first to the last instruction plus the kernel's own start and end (protocol.launch "in" adds the
     launch). stalls: warp-cycles by reason, summed over all warps; they add up to `warp_cycles`. bounds: resource -> cycles
     the run would take if only that resource limited it. extrapolated: what was not simulated and the residual ("" if all was).
-    notes: what a compiler could not do for this program, and what to change."""
+    notes: what a compiler could not do for this program, and what to change. warps_active: mean resident warps of an SM that holds any.
+    profile: of a SIMT kernel, what its source lines cost (its `notes` are the rewrites that were applied)."""
 
     gpu: str
     kernel: str
@@ -68,3 +70,5 @@ class Run:
     notes: tuple[str, ...] = ()
     spans: tuple[Span, ...] = field(default=(), repr=False)
     digest: str = ""
+    warps_active: float | None = None
+    profile: Profile | None = field(default=None, repr=False)

@@ -1,0 +1,119 @@
+"""Arguments of a launch: their types for the front end, the facts known before any thread runs, arrays that hold the values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusim.errors import GpusimError
+from gpusim.ir.simt.facts import LaunchFacts
+from gpusim.ir.simt.nodes import Arg, Geometry, SimtProgram
+
+MOST_DIMENSIONS = 8
+INTEGER, FLOAT, BOOLEAN = "int64", "float64", "bool"
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySpec:
+    """An array of which only shape and element type are known: enough for a run that takes time but no values. C order."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        total = 1
+        for extent in self.shape:
+            total *= extent
+        return total
+
+    def zeros(self) -> np.ndarray:
+        """Zeros of this shape. Pages that nobody touches take no memory."""
+        return np.zeros(self.shape, np_dtype(self.dtype))
+
+
+def np_dtype(name: str) -> np.dtype[Any]:
+    """The dtype of an element type's name; "bfloat16" is ml_dtypes'."""
+    if name == "bfloat16":
+        import ml_dtypes
+
+        return np.dtype(ml_dtypes.bfloat16)
+    return np.dtype(name)
+
+
+def is_array(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim > 0 or isinstance(value, ArraySpec)
+
+
+def describe(args: Sequence[Any], names: Sequence[str] = ()) -> tuple[Arg, ...]:
+    """The types of `args` as Numba types them: Python int is int64, float float64; arrays are "C" or any ("A") layout.
+
+    GpusimError for a value that no kernel takes.
+    """
+    names = names or [f"argument {i}" for i in range(len(args))]
+    return tuple(_arg(value, name) for value, name in zip(args, names, strict=True))
+
+
+def _arg(value: Any, name: str) -> Arg:
+    if is_array(value):
+        if value.ndim > MOST_DIMENSIONS:
+            raise GpusimError(f"{name} has {value.ndim} dimensions.", hint=f"At most {MOST_DIMENSIONS} are supported.")
+        contiguous = isinstance(value, ArraySpec) or value.flags.c_contiguous
+        return Arg(name, str(value.dtype), value.ndim, "C" if contiguous else "A")
+    if isinstance(value, bool | np.bool_):
+        return Arg(name, BOOLEAN)
+    if isinstance(value, int):
+        return Arg(name, INTEGER)
+    if isinstance(value, float) and not isinstance(value, np.generic):
+        return Arg(name, FLOAT)
+    if isinstance(value, np.generic) or isinstance(value, np.ndarray):
+        return Arg(name, str(value.dtype))
+    raise GpusimError(f"{name} is of type {type(value).__name__}; a kernel takes NumPy arrays and numbers.", hint="Convert it with np.asarray(...).")
+
+
+def facts(program: SimtProgram, geometry: Geometry, args: Sequence[Any]) -> LaunchFacts:
+    """The uniform parameters that `program` reads, with their values in this launch."""
+    if len(args) != len(program.args):
+        raise GpusimError(f"{program.name} takes {len(program.args)} arguments, {len(args)} were given.", where=program.file)
+    return LaunchFacts(geometry, {(p.arg, p.what): _uniform(args[p.arg], p.what, p.reg.dtype) for p in program.params})
+
+
+def _uniform(value: Any, what: str, dtype: str) -> int | float | bool:
+    if what == "value":
+        cast: int | float | bool = np_dtype(dtype).type(value).item()
+        return cast
+    if what == "size":
+        return int(value.size)
+    axis = int(what.removeprefix("shape").removeprefix("stride"))
+    return int(value.shape[axis]) if what.startswith("shape") else _strides(value)[axis]
+
+
+def _strides(value: Any) -> tuple[int, ...]:
+    """In elements."""
+    if isinstance(value, ArraySpec):
+        out, step = [], 1
+        for extent in reversed(value.shape):
+            out.append(step)
+            step *= extent
+        return tuple(reversed(out))
+    return tuple(s // value.itemsize for s in value.strides)
+
+
+def backing(args: Sequence[Any], program: SimtProgram, *, copy: bool) -> list[Any]:
+    """What the value pass works on. ArraySpec becomes zeros; with `copy` the caller's arrays stay as they are."""
+    held: list[Any] = []
+    for value, arg in zip(args, program.args, strict=True):
+        if isinstance(value, ArraySpec):
+            held.append(value.zeros())
+        elif is_array(value):
+            held.append(value.copy() if copy else value)
+        else:
+            held.append(np_dtype(arg.dtype).type(value))
+    return held

@@ -1,0 +1,101 @@
+"""What a timed SM finds in memory, as far as this model goes: a sector comes from DRAM the first time that anybody touches it, then from L2.
+
+Only some SMs are timed. A sector that one of them touches first may have been brought by another SM before. Per buffer, the launch touches
+at most as many distinct sectors as the buffer has, and as it requests; if all SMs together make more first touches than that, only
+that share of them, every k-th, goes to DRAM. Where the launch touches more than L2 holds, L2 keeps the share that fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gpusim.lower.simt.code import Code
+from gpusim.spec.resolve import Machine
+from gpusim.trace.simt import Counts, CtaPath
+
+READS = ("load", "copy")
+SECTOR = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Of one buffer: distinct sectors that the launch touches (an estimate from above), sectors it requests, whether it reads them."""
+
+    distinct: float
+    requested: int
+    read: bool
+
+
+def footprints(code: Code, counts: Counts, nbytes: Mapping[str, int]) -> dict[str, Footprint]:
+    """Global buffer -> footprint. nbytes: size of each array by the buffer's name."""
+    requested: dict[str, int] = {}
+    read: dict[str, bool] = {}
+    for i, access in enumerate(code.accesses):
+        if access.space == "global":
+            requested[access.buffer] = requested.get(access.buffer, 0) + int(counts.sectors[i])
+            read[access.buffer] = read.get(access.buffer, False) or access.kind in READS
+    return {name: Footprint(min(n, -(-nbytes.get(name, n * SECTOR) // SECTOR)), n, read[name]) for name, n in requested.items()}
+
+
+def array_bytes(code: Code, args: Sequence[object]) -> dict[str, int]:
+    """Name of a global buffer -> bytes of its array."""
+    out = {}
+    for buffer in code.program.buffers:
+        if buffer.space == "global" and buffer.arg is not None:
+            array = args[buffer.arg]
+            out[buffer.name] = int(array.size) * int(array.itemsize)  # type: ignore[attr-defined]
+    return out
+
+
+def from_dram(code: Code, paths: Iterable[CtaPath], prints: Mapping[str, Footprint], part: float) -> frozenset[int]:
+    """Sectors whose first load by the timed SM goes to DRAM. part: its CTAs over those of the launch."""
+    first: dict[str, dict[int, None]] = {}
+    for path in paths:
+        for warp in path.warps:
+            for touches in warp.touches:
+                for touch in touches:
+                    access = code.accesses[touch.access]
+                    if access.space == "global" and access.kind in READS:
+                        first.setdefault(access.buffer, {}).update(dict.fromkeys(touch.sectors))
+    out: list[int] = []
+    for name, sectors in first.items():
+        share = min(1.0, prints[name].distinct * part / len(sectors)) if sectors else 1.0
+        out += every(list(sectors), share)
+    return frozenset(out)
+
+
+def every(items: list[int], share: float) -> list[int]:
+    """A regular pattern of `share` of the items."""
+    return [item for i, item in enumerate(items) if int((i + 1) * share + 1e-9) > int(i * share + 1e-9)]
+
+
+class FirstTouch:
+    """`where` for one timed SM: "dram" for the first time a sector of `cold` is asked for, else "l2"; every `again`-th later time "dram" too."""
+
+    def __init__(self, cold: frozenset[int], kept: float) -> None:
+        self.left = set(cold)
+        self.cold, self.lost, self.debt = cold, 1.0 - kept, 0.0
+
+    def where(self, sector: int) -> str:
+        if sector in self.left:
+            self.left.discard(sector)
+            return "dram"
+        if self.lost and sector in self.cold:
+            self.debt += self.lost
+            if self.debt >= 1.0:
+                self.debt -= 1.0
+                return "dram"
+        return "l2"
+
+
+def kept_share(prints: Mapping[str, Footprint], machine: Machine) -> float:
+    """Share of what the launch touches that L2 still holds when it is asked for again."""
+    total = sum(p.distinct for p in prints.values()) * SECTOR
+    holds = machine.half_bytes * machine.halves
+    return min(1.0, holds / total) if total else 1.0
+
+
+def l1_bytes(machine: Machine, shared_per_cta: int, reserved: int, ctas_per_sm: int) -> int:
+    """What the shared memory of the resident CTAs leaves of the SM's SRAM."""
+    return max(0, machine.l1_bytes - (shared_per_cta + reserved) * ctas_per_sm)

@@ -1,0 +1,85 @@
+"""Everything about a launch of a SIMT kernel that needs no values and no time: program, code, machine at its clock, occupancy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gpusim.errors import GpusimError
+from gpusim.ir.simt.facts import LaunchFacts
+from gpusim.ir.simt.nodes import Geometry, Mma, SimtProgram
+from gpusim.launch.occupancy import occupancy
+from gpusim.launch.simt.args import describe, facts
+from gpusim.lower.lowered import Footprint
+from gpusim.lower.simt.code import Code
+from gpusim.spec.device import GpuSpec
+from gpusim.spec.resolve import Machine, resolve
+from gpusim.trace.run import Occupancy
+
+MOST_THREADS = 1024
+MOST_GRID = (2**31 - 1, 65535, 65535)
+MOST_BLOCK = (1024, 1024, 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A launch that can start. `spec` is the device at no clock, `machine` the same at the clock of this launch."""
+
+    code: Code
+    facts: LaunchFacts
+    geometry: Geometry
+    spec: GpuSpec
+    machine: Machine
+    held: Occupancy
+
+    @property
+    def slots(self) -> int:
+        """CTAs that run at once."""
+        return self.held.ctas_per_sm * self.machine.sms
+
+
+def prepare(kernel: Any, geometry: Geometry, args: Sequence[Any], spec: GpuSpec, registers: int | None, clock_mhz: float | None) -> Ready:
+    """`kernel` (a SimtProgram, or what has `.program_for(tuple[Arg, ...])`) for this launch. GpusimError for what the device cannot do."""
+    from gpusim.ir.simt.rewrites import optimise
+    from gpusim.lower.simt import lower
+
+    check_geometry(geometry, spec)
+    program = kernel if isinstance(kernel, SimtProgram) else kernel.program_for(describe(args))
+    known = facts(program, geometry, args)
+    code = lower(optimise(program, known), known)
+    return ready(code, known, geometry, spec, registers, clock_mhz)
+
+
+def ready(code: Code, known: LaunchFacts, geometry: Geometry, spec: GpuSpec, registers: int | None, clock_mhz: float | None) -> Ready:
+    """Lowered `code` on `spec`. registers: per thread, instead of the estimate of `code`."""
+    if registers is not None:
+        if not 1 <= registers <= spec.sm.max_registers_per_thread:
+            raise GpusimError(f"registers = {registers}; a thread has 1 to {spec.sm.max_registers_per_thread}.", where=spec.name)
+        code = replace(code, registers=registers)
+    shared = code.shared_bytes + geometry.shared_bytes
+    if shared > spec.sm.shared_max_per_cta:
+        what = f"one block needs {shared} bytes of shared memory; {spec.sm.shared_max_per_cta} is the most."
+        raise GpusimError(what, where=code.program.name, hint="Use smaller shared arrays.")
+    held = occupancy(Footprint(geometry.warps, code.registers, code.spills, shared), spec)
+    own = spec.clocks.tensor if uses_tensor(code) else spec.clocks.boost
+    return Ready(code, known, geometry, spec, resolve(spec, clock_mhz or own / 1e6), held)
+
+
+def uses_tensor(code: Code) -> bool:
+    return any(isinstance(op, Mma) for block in code.blocks for op in block.ops)
+
+
+def check_geometry(geometry: Geometry, spec: GpuSpec) -> None:
+    """GpusimError if no device launches such a grid or block."""
+    for what, extents, most in (("grid", geometry.grid, MOST_GRID), ("block", geometry.block, MOST_BLOCK)):
+        if not _within(extents, most):
+            raise GpusimError(f"{what} = {extents}; every extent is at least 1 and at most {most}.", where=spec.name, hint=f"Give another {what}.")
+    if geometry.threads > MOST_THREADS:
+        raise GpusimError(f"a block of {geometry.block} has {geometry.threads} threads; {MOST_THREADS} is the most.", where=spec.name)
+    if geometry.shared_bytes < 0:
+        raise GpusimError(f"{geometry.shared_bytes} bytes of dynamic shared memory.", where=spec.name, hint="Give 0 or more.")
+
+
+def _within(extents: Iterable[int], most: Iterable[int]) -> bool:
+    return all(1 <= e <= m for e, m in zip(extents, most, strict=True))

@@ -1,0 +1,166 @@
+"""simulate_simt: kernel + grid + arguments + spec + protocol -> values in place and a Run. The one place that knows every layer of SIMT."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gpusim.devices.simt.result import SmRun
+from gpusim.ir.simt.nodes import Geometry
+from gpusim.launch import laws
+from gpusim.launch.run import check_options
+from gpusim.launch.simt.counting import counters as count
+from gpusim.launch.simt.counting import flops
+from gpusim.launch.simt.limits import limits
+from gpusim.launch.simt.loads import Load, loads
+from gpusim.launch.simt.memory import Footprint, array_bytes, footprints
+from gpusim.launch.simt.passes import Passed, execute_all
+from gpusim.launch.simt.prepare import Ready, prepare
+from gpusim.launch.simt.profile import profile
+from gpusim.launch.simt.timing import time_sm, tracks
+from gpusim.launch.simt.traffic import traffic
+from gpusim.lower.simt.code import Code
+from gpusim.spec.device import GpuSpec
+from gpusim.trace.counters import Counters
+from gpusim.trace.run import Protocol, Run
+
+
+@dataclass(frozen=True, slots=True)
+class SimtResult:
+    """run: facts for the report. executed: what the value pass gave (counts, findings, printed text). code: what was executed and timed.
+    timed: the SMs that were simulated in detail."""
+
+    run: Run
+    executed: Any
+    code: Code
+    timed: tuple[SmRun, ...]
+
+
+def simulate_simt(
+    kernel: Any,
+    geometry: Geometry,
+    args: Sequence[Any],
+    spec: GpuSpec,
+    *,
+    registers: int | None = None,
+    clock_mhz: float | None = None,
+    values: bool = True,
+    l2: str = "cold",
+    launch: str = "out",
+    exact: bool = False,
+    timeline: bool = False,
+) -> SimtResult:
+    """One launch of `kernel` (a SimtProgram, or what has `.program_for(tuple[Arg, ...])`) with `args` on `spec`.
+
+    args: NumPy arrays (written in place), numbers; with values=False also `ArraySpec`. registers: per thread, instead of the estimate.
+    values: execute every thread; False: only what time and counters need, and arrays stay as they are. l2, launch, clock_mhz: as in
+    `launch.run.simulate`. exact: leave nothing out. timeline: keep the passes of the timed warps. Raises GpusimError for what the
+    device cannot do, and for what the sanitizer finds.
+    """
+    check_options(l2, launch, clock_mhz)
+    ready = prepare(kernel, geometry, args, spec, registers, clock_mhz)
+    chosen = loads(ready.machine, geometry.ctas, ready.held.ctas_per_sm)
+    passed = execute_all(ready, args, {cta for load in chosen for cta in load.ctas})
+    return assemble(ready, args, passed, chosen, (l2, launch, exact), timeline)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sm:
+    """A timed SM: `scale` turns its sums into those of all SMs that it stands for."""
+
+    load: Load
+    run: SmRun
+    scale: float
+
+
+def assemble(ready: Ready, args: Sequence[Any], passed: Passed, chosen: Sequence[Load], options: tuple[str, str, bool], timeline: bool) -> SimtResult:
+    """The Run of a launch whose values are done."""
+    l2, launch, exact = options
+    code, machine, held, geometry = ready.code, ready.machine, ready.held, ready.geometry
+    prints = footprints(code, passed.counts, array_bytes(code, args))
+    active = min(machine.sms, geometry.ctas)
+    sms = [_Sm(load, time_sm(ready, [passed.paths[c] for c in load.ctas], prints, active, timeline=timeline), float(load.sms)) for load in chosen]
+    counted = count(code, passed.counts)
+    counters = counted | traffic(counted, [(s.run, s.scale) for s in sms], prints, _written(code, prints), machine)
+    simulated = machine.launch_start + machine.cold_fetch + max(s.run.cycles + s.load.first * machine.per_cta for s in sms)
+    cycles = simulated + (machine.launch_overhead if launch == "in" else 0.0)
+    picoseconds = round(cycles / machine.clock_hz * 1e12)
+    stalls = _summed(sms)
+    run = Run(
+        gpu=ready.spec.name,
+        kernel=code.program.name,
+        params=_params(ready),
+        protocol=Protocol(l2, launch, machine.clock_hz / 1e6),
+        occupancy=held,
+        ctas=geometry.ctas,
+        waves=-(-geometry.ctas // ready.slots),
+        slots=ready.slots,
+        cycles=cycles,
+        time_ps=picoseconds,
+        flops=flops(code, passed.counts),
+        counters=counters,
+        stalls=stalls,
+        warp_cycles=sum(s.run.warp_cycles * s.scale for s in sms),
+        bounds=limits(counters, machine, ready.spec, geometry.ctas),
+        extrapolated=passed.said,
+        notes=code.notes,
+        digest=_digest(ready, options, counters, picoseconds),
+        warps_active=sum(s.run.warp_cycles * s.load.sms for s in sms) / sum(s.run.cycles * s.load.sms for s in sms),
+        profile=profile(
+            code,
+            geometry,
+            passed.counts,
+            _line_stalls(sms),
+            passed.paths.values(),
+            tuple(t for s in sms for t in tracks(s.run, s.load.sm, machine.subcores)),
+        ),
+    )
+    laws.check_simt(run)
+    return SimtResult(run, passed.executed, code, tuple(s.run for s in sms))
+
+
+def _params(ready: Ready) -> dict[str, Any]:
+    """What a reader needs to launch the same again: grid, block, shared memory, scalar arguments."""
+    g = ready.geometry
+    scalars = {ready.code.program.args[arg].name: value for (arg, what), value in ready.facts.params.items() if what == "value"}
+    return {"grid": _extents(g.grid), "block": _extents(g.block)} | ({"shared": g.shared_bytes} if g.shared_bytes else {}) | scalars
+
+
+def _extents(extents: tuple[int, int, int]) -> str:
+    used = max((i + 1 for i, e in enumerate(extents) if e > 1), default=1)
+    return "x".join(str(e) for e in extents[:used])
+
+
+def _written(code: Code, prints: dict[str, Footprint]) -> dict[str, float]:
+    writes = {a.buffer for a in code.accesses if a.space == "global" and a.kind in ("store", "atomic", "red")}
+    return {name: p.distinct for name, p in prints.items() if name in writes}
+
+
+def _summed(sms: Sequence[_Sm]) -> dict[str, float]:
+    reasons = dict.fromkeys(reason for s in sms for reason in s.run.stalls)
+    sums = {reason: sum(s.run.stalls.get(reason, 0.0) * s.scale for s in sms) for reason in reasons}
+    return {reason: cycles for reason, cycles in sums.items() if cycles}
+
+
+def _line_stalls(sms: Sequence[_Sm]) -> dict[int, dict[str, float]]:
+    """Line -> reason -> warp-cycles of the launch, as far as the timed SMs tell reasons."""
+    out: dict[int, dict[str, float]] = {}
+    for s in sms:
+        for line, cost in s.run.lines.items():
+            known = out.setdefault(line, {})
+            for reason, cycles in (getattr(cost, "stalls", None) or {"stalled": cost.stall_cycles}).items():
+                known[reason] = known.get(reason, 0.0) + cycles * s.scale
+    return out
+
+
+def _digest(ready: Ready, options: tuple[Any, ...], counters: Counters, picoseconds: int) -> str:
+    """Of spec, code, geometry, uniform arguments, options, integer counters and integer picoseconds: equal exactly where the report is."""
+    facts = sorted((str(key), value) for key, value in ready.facts.params.items())
+    parts = [
+        ready.spec.model_dump(mode="json", exclude={"provenance"}), repr(ready.code.blocks), asdict(ready.geometry), facts, list(options),
+        ready.machine.clock_hz, ready.code.registers, counters, picoseconds,
+    ]  # fmt: skip
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -1,0 +1,34 @@
+"""L2 and DRAM counters of a SIMT launch, as far as the simple memory model goes: hits of L1 from the timed SMs, DRAM from the footprints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from gpusim.devices.simt.result import SmRun
+from gpusim.launch.simt.memory import SECTOR, Footprint, kept_share
+from gpusim.spec.resolve import Machine
+from gpusim.trace.counters import Counters
+
+
+def traffic(
+    counted: Counters, runs: Iterable[tuple[SmRun, float]], prints: Mapping[str, Footprint], written: Mapping[str, float], machine: Machine
+) -> Counters:
+    """runs: timed SMs, each with the number of launches' shares it stands for. written: buffer -> distinct sectors that the launch writes."""
+    hits = sum(run.l1_hits * times for run, times in runs)
+    looked = sum((run.l1_hits + run.l1_misses) * times for run, times in runs)
+    loaded = counted.get("l1_load_sectors", 0)
+    hit = min(loaded, round(loaded * hits / looked)) if looked else 0
+    reading = loaded - hit
+    atomics = counted.get("global_atomic_sectors", 0) + counted.get("global_red_sectors", 0)
+    first = min(reading + atomics, sum(p.distinct for p in prints.values() if p.read))
+    again = (reading - first) * (1.0 - kept_share(prints, machine)) if reading > first else 0.0
+    stored = sum(written.values()) * SECTOR
+    dirty = min(stored, machine.dirty_bytes * machine.halves)
+    return {
+        "l1_hit_sectors": hit,
+        "l2_read_sectors": reading,
+        "l2_write_sectors": counted.get("l1_store_sectors", 0) + atomics,
+        "dram_read_bytes": round((first + again) * SECTOR),
+        "dram_write_bytes": round(stored - dirty),
+        "l2_dirty_bytes": round(dirty),
+    }
