@@ -75,6 +75,28 @@ class Sm(Part):
     fence: Cycles = Field(description="making shared-memory stores visible to the asynchronous proxy (tensor core reading shared memory)")
 
 
+class Simt(Part):
+    """How one SM issues the instructions of threads. Keys of `interval` and `latency`: a pipe, or a mnemonic that differs from its
+    pipe, with "_" for "."."""
+
+    interval: dict[str, Cycles] = Field(description="cycles that a warp instruction holds its pipe of the sub-core (fma: one half of the pipe)")
+    latency: dict[str, Cycles] = Field(description="cycles from issue until a dependent instruction may issue")
+    gap: dict[str, Cycles] = Field(description="cycles until the warp's next instruction, dependent or not, where that is more than 1; by mnemonic")
+    fma_halves: Count = Field(description="FMA pipes of a sub-core, each with 16 lanes; the second multiplies no integers")
+    guard_latency: Cycles = Field(description="from the instruction that sets a predicate to one that it guards, a branch or a vote among them")
+    xu_leave: Cycles = Field(description="what a result of the special function pipe takes longer to another pipe than to itself")
+    register_ports: Count = Field(description="registers a sub-core reads per cycle; an operand the warp's previous instruction had as well is not read again")
+    branch_taken: Cycles = Field(description="from a branch to the warp's next instruction where the code jumps")
+    branch_fall: Cycles = Field(description="the same where it goes on in sequence")
+    side_switch: Cycles = Field(description="from the end of one side of a divergent branch to the first instruction of the other side")
+    queue: Cycles = Field(description="work for the SM's memory pipeline that may wait before a sub-core must hold back more of it")
+    latency_per_wavefront: Cycles = Field(description="latency of a shared-memory access for each wavefront after the first")
+    l2_request_rate: Hertz = Field(description="lines from which L2 serves sectors per second, whole chip, when each request wants one sector")
+    dram_request_rate: Hertz = Field(description="lines that DRAM opens per second, whole chip, when each request wants one sector")
+    atomic_word: Hertz = Field(description="atomics on one word per second")
+    atomic_line: Hertz = Field(description="atomics on different words of one line per second")
+
+
 class MmaSync(Part):
     """Warp-level matrix instructions (HMMA): operands in registers, brought there by ldmatrix."""
 
@@ -153,6 +175,7 @@ class GpuSpec(Part):
     clocks: Clocks
     chip: Chip
     sm: Sm
+    simt: Simt
     tensor: Tensor
     copy_engines: CopyEngines
     l2: L2

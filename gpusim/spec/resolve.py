@@ -8,7 +8,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpusim.spec.device import GpuSpec, MmaSync, Wgmma
+from gpusim.spec.device import GpuSpec, MmaSync, Simt, Wgmma
+
+
+@dataclass(frozen=True, slots=True)
+class SimtCosts:
+    """`spec.simt` with rates per cycle; the fields are described there."""
+
+    interval: dict[str, float]
+    latency: dict[str, float]
+    gap: dict[str, float]
+    guard_latency: float
+    xu_leave: float
+    register_ports: int
+    branch_taken: float
+    branch_fall: float
+    side_switch: float
+    queue: float
+    latency_per_wavefront: float
+    l2_request_rate: float
+    dram_request_rate: float
+    atomic_word: float
+    atomic_line: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +49,8 @@ class Machine:
     subcores: int
     issue_lanes: int
     fma_lanes: int
+    fma_halves: int
+    simt: SimtCosts
     alu_lanes: int
     alu_latency: float
     shared_latency: float
@@ -82,6 +105,13 @@ class Machine:
         return sum(self.gpc_sms)
 
 
+def _simt(simt: Simt, hz: float) -> SimtCosts:
+    rates = {name: getattr(simt, name) / hz for name in ("l2_request_rate", "dram_request_rate", "atomic_word", "atomic_line")}
+    same = {name: getattr(simt, name) for name in SimtCosts.__dataclass_fields__ if name not in rates}
+    tables = {name: {key.replace("_", "."): value for key, value in same[name].items()} for name in ("interval", "latency", "gap")}
+    return SimtCosts(**{**same, **tables}, **rates)
+
+
 def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
     """`spec` at an SM clock of `clock_mhz` MHz."""
     hz = clock_mhz * 1e6
@@ -102,6 +132,8 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         subcores=sm.subcores,
         issue_lanes=32,
         fma_lanes=sm.fma_lanes,
+        fma_halves=spec.simt.fma_halves,
+        simt=_simt(spec.simt, hz),
         alu_lanes=sm.alu_lanes,
         alu_latency=sm.alu_latency,
         shared_latency=sm.shared_latency,

@@ -1,0 +1,141 @@
+"""Instructions to what the issue loop needs: one plain tuple each, worked out once per code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpusim.devices.simt.result import REASONS
+from gpusim.errors import GpusimError
+from gpusim.lower.simt.code import Block, Code, Instr
+from gpusim.lower.simt.mnemonics import pipe as pipe_of
+from gpusim.spec.resolve import Machine
+
+PLAIN, SHARED, BARRIER = 0, 1, 2
+
+#: the FMA pipe's second half stands behind the named pipes; only what says "fma" may take it
+PIPES = ("fma", "fmaheavy", "alu", "half", "fp64", "xu", "lsu", "uniform", "branch", "tensor", "adu", "none")
+LITE, HEAVY = PIPES.index("fma"), PIPES.index("fmaheavy")
+_SHARED_PIPES = frozenset(("lsu",))
+
+#: instructions that take a predicate as an operand; all others are guarded by it, which takes longer
+_PREDICATE_OPERAND = frozenset(("SEL", "FSEL", "IADD3.X", "ISETP.EX", "LEA.HI.X", "PLOP3", "P2R", "ISETP", "FSETP", "DSETP", "USEL", "IMAD.X", "FMNMX"))
+_PREDICATE_WRITERS = frozenset(("ISETP", "ISETP.EX", "FSETP", "DSETP", "HSETP2", "PLOP3", "FCHK", "R2P"))
+_LONG = frozenset(("LDG", "ATOMG", "LDL"))
+_CONSTANT = frozenset(("LDC", "ULDC"))
+
+WAIT, SHORT, LONG, IMC = (REASONS.index(r) for r in ("wait", "short_scoreboard", "long_scoreboard", "imc_miss"))
+
+Issue = tuple[int, int, int, float, float, tuple[int, ...], tuple[int, ...], int, int, int, float, Instr]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """blocks[b]: what a warp issues in block b: (kind, pipe, other pipe, cycles on it, latency, dst, registers it waits for, number in the code,
+    issue cycles, issue cycles when the warp's previous instruction has its operands, cycles until the warp's next issue, Instr).
+    why: register -> index of the stall reason while it is awaited. lines: number -> source line. position: Access -> place in the block's touches."""
+
+    blocks: tuple[tuple[Issue, ...], ...]
+    why: tuple[int, ...]
+    lines: tuple[int, ...]
+    position: dict[int, int]
+    registers: int
+
+
+def compile_code(code: Code, machine: Machine) -> Compiled:
+    """Raises GpusimError for a mnemonic without a cost."""
+    uses = _Registers(code)
+    number = 0
+    blocks: list[tuple[Issue, ...]] = []
+    lines: list[int] = []
+    for block in code.blocks:
+        row: list[Issue] = []
+        before: Instr | None = None
+        for instr in block.instrs:
+            row.append(_issue(instr, before, number, uses, machine))
+            lines.append(instr.line)
+            before = instr
+            number += 1
+        blocks.append(tuple(row))
+    position = {access: place for block in code.blocks for place, access in enumerate(block.accesses)}
+    return Compiled(tuple(blocks), tuple(uses.why), tuple(lines), position, len(uses.why))
+
+
+def _issue(instr: Instr, before: Instr | None, number: int, uses: _Registers, machine: Machine) -> Issue:
+    name = _pipe(instr)
+    pipe = PIPES.index(name)
+    simt = machine.simt
+    other = HEAVY if name == "fma" and machine.fma_halves > 1 else pipe
+    if name == "fma" and machine.fma_halves == 1:
+        pipe = other = HEAVY
+    latency = _pick(simt.latency, instr.op, name)
+    if instr.op in _PREDICATE_WRITERS and uses.guards(instr):
+        latency = max(latency, simt.guard_latency)
+    if name == "xu" and not uses.feeds_only_xu(instr):
+        latency += simt.xu_leave
+    kind = BARRIER if instr.op.startswith("BAR") else SHARED if name in _SHARED_PIPES else PLAIN
+    read = uses.vector(instr)
+    again = len(read - uses.vector(before)) if before is not None else len(read)
+    needs = tuple(dict.fromkeys(instr.srcs + instr.dst))
+    ports = simt.register_ports
+    issue = (max(1, -(-len(read) // ports)), max(1, -(-again // ports)))
+    gap = simt.gap.get(instr.op, 1.0)
+    return (kind, pipe, other, _pick(simt.interval, instr.op, name), latency, instr.dst, needs, number, *issue, gap, instr)
+
+
+def _pipe(instr: Instr) -> str:
+    try:
+        return pipe_of(instr.op)
+    except KeyError:
+        raise GpusimError(f"no cost is known for the machine instruction {instr.op!r}", where=f"line {instr.line}", hint="add it to gpusim/lower/simt/mnemonics.py") from None
+
+
+def _pick(table: dict[str, float], op: str, pipe: str) -> float:
+    value = table.get(op)
+    return table[pipe] if value is None else value
+
+
+class _Registers:
+    """Who writes and who reads which register: predicates, uniform registers, results of the special function unit."""
+
+    def __init__(self, code: Code) -> None:
+        instrs = [i for b in code.blocks for i in b.instrs]
+        size = 1 + max((r for i in instrs for r in i.dst + i.srcs), default=-1)
+        size = max(size, code.machine_registers)
+        self.why = [WAIT] * size
+        writers: list[list[Instr]] = [[] for _ in range(size)]
+        self.readers: list[list[Instr]] = [[] for _ in range(size)]
+        for instr in instrs:
+            reason = _reason(instr)
+            for r in instr.dst:
+                writers[r].append(instr)
+                self.why[r] = max(self.why[r], reason)
+            for r in instr.srcs:
+                self.readers[r].append(instr)
+        self.scalar = [not w or all(_scalar(i) for i in w) for w in writers]
+
+    def vector(self, instr: Instr) -> frozenset[int]:
+        """The registers of `instr` that are read from the register file."""
+        return frozenset(r for r in instr.srcs if not self.scalar[r])
+
+    def guards(self, instr: Instr) -> bool:
+        return any(reader.op not in _PREDICATE_OPERAND for r in instr.dst for reader in self.readers[r])
+
+    def feeds_only_xu(self, instr: Instr) -> bool:
+        return all(pipe_of(reader.op) == "xu" for r in instr.dst for reader in self.readers[r])
+
+
+def _scalar(instr: Instr) -> bool:
+    return instr.op in _PREDICATE_WRITERS or pipe_of(instr.op) == "uniform"
+
+
+def _reason(instr: Instr) -> int:
+    if instr.op in _LONG:
+        return LONG
+    if instr.op in _CONSTANT:
+        return IMC if instr.op == "ULDC" else SHORT
+    return SHORT if pipe_of(instr.op) in ("xu", "lsu", "adu") else WAIT
+
+
+def block_lengths(blocks: Sequence[Block]) -> tuple[int, ...]:
+    return tuple(len(b.instrs) for b in blocks)

@@ -1,0 +1,97 @@
+"""The memory pipeline that the sub-cores of an SM share: shared memory, L1, shuffles, constants loaded by index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gpusim.devices.simt.costs import Issue
+from gpusim.devices.simt.memory import MemoryPath
+from gpusim.spec.resolve import Machine
+from gpusim.trace.simt import Touch
+
+if TYPE_CHECKING:
+    from gpusim.devices.simt.subcore import Warp
+
+_NOTHING = Touch(-1, 0, (), 0)
+
+
+class SharedPipe:
+    """One data stage that takes a wavefront a cycle, in the order in which instructions are issued. A sub-core may have
+    `depth` cycles of work waiting there; then it issues no more of it."""
+
+    __slots__ = ("free", "busy", "depth", "memory", "position", "handlers", "per_wavefront", "atomic_step", "vector")
+
+    def __init__(self, machine: Machine, memory: MemoryPath, position: dict[int, int]) -> None:
+        simt = machine.simt
+        self.free = self.busy = 0.0
+        self.depth = simt.queue
+        self.memory, self.position = memory, position
+        self.per_wavefront = simt.latency_per_wavefront
+        handlers: dict[str, Callable[[Warp, Issue, Touch, float], float]] = {
+            "LDS": self._shared_load,
+            "LDSM": self._shared_load,
+            "STS": self._shared_store,
+            "ATOMS": self._shared_atomic,
+            "LDG": self._load,
+            "LDGSTS": self._load,
+            "STG": self._store,
+            "STL": self._local,
+            "LDL": self._local,
+            "ATOMG": self._atomic,
+            "RED": self._atomic,
+        }
+        self.handlers = handlers
+
+    def issue(self, warp: Warp, ins: Issue, t: float) -> tuple[float, float]:
+        """(when the sub-core may send the next such instruction, when the result is there)."""
+        instr = ins[11]
+        touch = _NOTHING
+        if instr.access is not None:
+            touch = warp.path.touches[warp.at][self.position[instr.access]]
+        handler = self.handlers.get(instr.op)
+        if handler is None:
+            done = self._stage(t, max(1, touch.wavefronts)) + ins[4] - 1
+        elif not touch.lanes:
+            return t + 1, t + 1
+        else:
+            done = handler(warp, ins, touch, t)
+        return max(t + ins[3], self.free - self.depth), done
+
+    def _stage(self, t: float, cycles: float) -> float:
+        """Book the data stage; returns when the last wavefront is through."""
+        self.busy += cycles
+        self.free = end = (self.free if self.free > t else t) + cycles
+        return end
+
+    def _shared_load(self, _warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
+        waves = touch.wavefronts
+        return self._stage(t, waves) - waves + ins[4] + (waves - 1) * self.per_wavefront
+
+    def _shared_store(self, _warp: Warp, _ins: Issue, touch: Touch, t: float) -> float:
+        return self._stage(t, touch.wavefronts)
+
+    def _shared_atomic(self, _warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
+        waves = max(touch.wavefronts, touch.same)
+        return self._stage(t, waves) - waves + ins[4] + waves * self.per_wavefront
+
+    def _load(self, _warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
+        lines = max(1, len({s >> 2 for s in touch.sectors}))
+        done, _left = self.memory.load(touch, self._stage(t, lines) - 1)
+        return done
+
+    def _local(self, _warp: Warp, ins: Issue, _touch: Touch, t: float) -> float:
+        return self._stage(t, 1) - 1 + ins[4]
+
+    def _store(self, warp: Warp, _ins: Issue, touch: Touch, t: float) -> float:
+        lines = max(1, len({s >> 2 for s in touch.sectors}))
+        done = self.memory.store(touch, self._stage(t, lines))
+        warp.drained = max(warp.drained, done)
+        return done
+
+    def _atomic(self, warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
+        lines = max(1, len({s >> 2 for s in touch.sectors}))
+        done = self.memory.atomic(touch, self._stage(t, lines))
+        if not ins[5]:
+            warp.drained = max(warp.drained, done)
+        return done

@@ -1,0 +1,232 @@
+"""One SM: CTAs in their slots, four sub-cores, the shared memory pipeline, barriers. `run_sm` is the entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gpusim.devices.simt.costs import BARRIER, PIPES, Compiled, Issue, compile_code
+from gpusim.devices.simt.memory import MemoryPath, Surroundings
+from gpusim.devices.simt.result import REASONS, CtaTimes, LineCost, Moment, SmRun
+from gpusim.devices.simt.shared import SharedPipe
+from gpusim.devices.simt.subcore import BRANCH, LG, MATH, MIO, INF, SubCore, Warp
+from gpusim.errors import GpusimError
+from gpusim.lower.simt.code import Code
+from gpusim.spec.resolve import Machine
+from gpusim.trace.simt import CtaPath
+
+WAIT, BARRIER_STALL, MEMBAR, DRAIN = (REASONS.index(r) for r in ("wait", "barrier", "membar", "drain"))
+_LG_OPS = frozenset(("LDG", "STG", "LDL", "STL", "ATOMG", "RED"))
+
+PathOf = Sequence[CtaPath] | Callable[[int], CtaPath | None]
+
+
+def run_sm(
+    code: Code, ctas: PathOf, ctas_per_sm: int, machine: Machine, memory: Surroundings | None = None, *, timeline: bool = False
+) -> SmRun:
+    """Time of the CTAs that one SM runs, in this order, at most `ctas_per_sm` at once.
+
+    ctas: their paths, or a function that gives the i-th path and None behind the last. Raises GpusimError if warps wait for each
+    other for ever, or for an instruction without a cost.
+    """
+    if ctas_per_sm < 1:
+        raise GpusimError(f"ctas_per_sm is {ctas_per_sm}; an SM must hold at least one CTA")
+    return Sm(compile_code(code, machine), ctas, ctas_per_sm, machine, memory or Surroundings(), timeline).run(code)
+
+
+class _Cta:
+    __slots__ = ("number", "start", "alive", "waiting", "arrived", "end")
+
+    def __init__(self, number: int, start: float, warps: int) -> None:
+        self.number, self.start, self.alive = number, start, warps
+        self.waiting: list[tuple[Warp, SubCore, float]] = []
+        self.arrived = 0.0
+        self.end = start
+
+
+class Sm:
+    """State of the run. `why`, `stalls`, `waited`, `throttle` are what the sub-cores read and write in their loop."""
+
+    def __init__(self, compiled: Compiled, ctas: PathOf, slots: int, machine: Machine, around: Surroundings, timeline: bool) -> None:
+        simt = machine.simt
+        self.compiled, self.machine, self.slots = compiled, machine, slots
+        self.paths = ctas if callable(ctas) else (lambda i: ctas[i] if i < len(ctas) else None)
+        self.why = compiled.why
+        self.stalls = [0.0] * len(REASONS)
+        self.waited = [0.0] * len(compiled.lines)
+        self.throttle = [MIO if name in ("lsu", "adu") else MATH for name in PIPES]
+        self.memory = MemoryPath(machine, around)
+        self.pipe = SharedPipe(machine, self.memory, compiled.position)
+        self.subcores = [SubCore(self) for _ in range(machine.subcores)]
+        self.cores = {id(c): i for i, c in enumerate(self.subcores)}
+        self.population = [0] * machine.subcores
+        self.taken, self.switch = simt.branch_taken, simt.side_switch
+        self.fall = simt.branch_fall
+        self.barrier_base, self.barrier_step, self.barrier_free = machine.barrier_base, machine.barrier_per_warp, 0.0
+        self.between = max(machine.cta_change, 0.0)
+        self.dispatch = machine.per_cta * around.active_sms
+        self.dispatched = -INF
+        self.next_cta = self.age = self.running = 0
+        self.pending = True
+        self.last_exit = 0.0
+        self.life = 0.0
+        self.done: list[_Cta] = []
+        self.owner: dict[int, _Cta] = {}
+        self.passes = [0] * len(compiled.blocks)
+        self.lanes = [0] * len(compiled.blocks)
+        self.moments: list[Moment] | None = [] if timeline else None
+
+    def run(self, code: Code) -> SmRun:
+        for _ in range(self.slots):
+            self._launch(0.0)
+        cores = self.subcores
+        while True:
+            times = [c.time for c in cores]
+            first = min(times)
+            if first == INF:
+                break
+            core = cores[times.index(first)]
+            core.time = INF
+            rest = min(c.time for c in cores)
+            core.time = first
+            core.run(rest)
+        if self.running:
+            raise GpusimError(f"{self.running} CTAs never end: their warps wait at barriers that not all warps of the CTA reach", hint="run with values first; the sanitizer names the line")
+        return self._result(code)
+
+    def private(self, core: SubCore) -> bool:
+        """Whether nothing that happens on other sub-cores can make a warp of `core` ready."""
+        return not core.parked and not self.pending
+
+    def _launch(self, t: float) -> None:
+        """Start the next CTA, not before t."""
+        path = self.paths(self.next_cta) if self.pending else None
+        if path is None:
+            self.pending = False
+            return
+        self.next_cta += 1
+        start = max(t, self.dispatched + self.dispatch) if self.next_cta > self.slots else t
+        self.dispatched = start
+        cta = _Cta(path.cta, start, len(path.warps))
+        self.running += 1
+        for number, warp_path in enumerate(path.warps):
+            warp = Warp(self.age, path.cta, number, warp_path, self.compiled.registers, start)
+            self.age += 1
+            place = self.population.index(min(self.population))
+            self.population[place] += 1
+            self.owner[warp.age] = cta
+            core = self.subcores[place]
+            warp.subcore = place
+            gap, _ = self.enter(warp, start, 0.0)
+            if gap >= 0:
+                warp.ins = warp.code[0]
+                warp.ready = start
+                core.add(warp, start)
+
+    def enter(self, warp: Warp, t: float, gap: float) -> tuple[float, int]:
+        """Move `warp`, which issued the end of its block at t, to its next block with instructions: (cycles from t to the next issue, reason).
+        A negative first value: the warp is gone."""
+        path, at = warp.path, warp.at
+        blocks, masks = path.blocks, path.masks
+        before = blocks[at] if at >= 0 else -1
+        mask = masks[at] if at >= 0 else 0
+        why = WAIT
+        jumped = at >= 0 and warp.ins[11].op == "BRA"
+        while True:
+            at += 1
+            if at >= len(blocks):
+                warp.at = at
+                self._exit(warp, t)
+                return -1.0, why
+            block, now = blocks[at], masks[at]
+            self.passes[block] += 1
+            self.lanes[block] += now.bit_count()
+            if self.moments is not None:
+                self.moments.append(Moment(warp.cta, warp.number, t + 1, block, now))
+            if mask & ~now and now & ~mask:
+                gap, why = max(gap, self.switch), BRANCH
+            elif jumped:
+                gap, why = max(gap, self.taken if block != before + 1 else self.fall), BRANCH
+            code = self.compiled.blocks[block]
+            if code:
+                warp.at, warp.code, warp.pc = at, code, 0
+                return gap, why
+            before, mask = block, now
+
+    def shared(self, core: SubCore, warp: Warp, ins: Issue, t: float) -> bool:
+        """Issue an instruction that the SM's shared parts execute. True: the warp waits for others and comes back later."""
+        if ins[0] == BARRIER:
+            self._arrive(core, warp, ins, t)
+            return True
+        free, done = self.pipe.issue(warp, ins, t)
+        core.free[ins[1]] = max(core.free[ins[1]], free)
+        self.throttle[ins[1]] = LG if ins[11].op in _LG_OPS else MIO
+        regs = warp.regs
+        for d in ins[5]:
+            regs[d] = done
+        return False
+
+    def _arrive(self, core: SubCore, warp: Warp, ins: Issue, t: float) -> None:
+        cta = self.owner[warp.age]
+        self.barrier_free = cta.arrived = max(self.barrier_free, t) + self.barrier_step
+        for d in ins[5]:
+            warp.regs[d] = cta.arrived + self.barrier_base + ins[4]
+        cta.waiting.append((warp, core, t))
+        core.parked += 1
+        if len(cta.waiting) == cta.alive:
+            self._release(cta)
+
+    def _release(self, cta: _Cta) -> None:
+        waiting, cta.waiting = cta.waiting, []
+        now = cta.arrived + self.barrier_base
+        for warp, core, t in waiting:
+            core.parked -= 1
+            core.advance(warp, t, now - t)
+            if warp.why == WAIT:
+                warp.why = BARRIER_STALL
+            if warp.ready < core.time:
+                core.time = warp.ready
+
+    def _exit(self, warp: Warp, t: float) -> None:
+        cta = self.owner.pop(warp.age)
+        end = max(t + 1, warp.drained)
+        self.stalls[DRAIN] += end - warp.last
+        self.life += end - cta.start
+        cta.end = max(cta.end, end)
+        cta.alive -= 1
+        self.population[warp.subcore] -= 1
+        if cta.alive == 0:
+            self.done.append(cta)
+            self.running -= 1
+            self._launch(cta.end + self.between)
+        elif cta.waiting and len(cta.waiting) == cta.alive:
+            self._release(cta)
+
+    def _result(self, code: Code) -> SmRun:
+        issued = sum(n * len(b) for n, b in zip(self.passes, self.compiled.blocks, strict=True))
+        self.stalls[0] = float(issued)
+        busy = [sum(c.busy[p] for c in self.subcores) for p in range(len(PIPES))]
+        return SmRun(
+            cycles=max((c.end for c in self.done), default=0.0),
+            ctas=tuple(CtaTimes(c.number, c.start, c.end) for c in self.done),
+            instructions=issued,
+            stalls={name: v for name, v in zip(REASONS, self.stalls, strict=True) if v},
+            warp_cycles=self.life,
+            lines=self._lines(),
+            busy={name: v for name, v in zip(PIPES, busy, strict=True) if v},
+            wavefronts=self.pipe.busy,
+            l1_hits=self.memory.l1.hits,
+            l1_misses=self.memory.l1.misses,
+            l2_sectors=self.memory.l2_sectors,
+            dram_sectors=self.memory.dram_sectors,
+            timeline=tuple(self.moments or ()),
+        )
+
+    def _lines(self) -> dict[int, LineCost]:
+        rows: dict[int, list[float]] = {}
+        for passes, lanes, block in zip(self.passes, self.lanes, self.compiled.blocks, strict=True):
+            for ins in block:
+                row = rows.setdefault(ins[11].line, [0, 0, 0.0])
+                row[0] += passes
+                row[1] += lanes
+                row[2] += self.waited[ins[7]]
+        return {line: LineCost(int(a), int(b), c) for line, (a, b, c) in sorted(rows.items())}

@@ -1,0 +1,180 @@
+"""One sub-core: its warps and the scheduler that issues one warp instruction a cycle, in order per warp.
+
+The loop is written for speed: plain lists and tuples, no object per instruction. A sub-core runs ahead of the others until it
+wants something that the SM shares (memory, barriers); such things happen in the order of time.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING
+
+from gpusim.devices.simt.costs import PIPES, WAIT, Issue
+from gpusim.devices.simt.result import REASONS
+
+if TYPE_CHECKING:
+    from gpusim.devices.simt.sm import Sm
+    from gpusim.trace.simt import WarpPath
+
+INF = float("inf")
+NOT_SELECTED, DISPATCH, MATH, MIO, LG, BRANCH = (
+    REASONS.index(r) for r in ("not_selected", "dispatch_stall", "math_pipe_throttle", "mio_throttle", "lg_throttle", "branch_resolving")
+)
+
+
+class Warp:
+    """A warp's place in its path, and when its registers are ready. `last`: the cycle behind its latest issue."""
+
+    __slots__ = ("age", "cta", "number", "path", "block", "code", "at", "pc", "ins", "ready", "why", "held", "last", "regs", "drained", "subcore")
+
+    def __init__(self, age: int, cta: int, number: int, path: WarpPath, registers: int, start: float) -> None:
+        self.age, self.cta, self.number, self.path = age, cta, number, path
+        self.at, self.pc = -1, 0
+        self.code: tuple[Issue, ...] = ()
+        self.ready = self.last = self.drained = start
+        self.why = WAIT
+        self.held = -1
+        self.regs = [start] * registers
+
+    def __lt__(self, other: Warp) -> bool:
+        return self.age < other.age
+
+
+class SubCore:
+    """`free[p]`: when pipe p takes the next instruction. `asleep`: warps by the time they may issue; `awake`: the others, oldest first."""
+
+    __slots__ = ("sm", "time", "free", "asleep", "awake", "current", "previous", "previous_end", "busy", "parked")
+
+    def __init__(self, sm: Sm) -> None:
+        self.sm = sm
+        self.time = INF
+        self.free = [0.0] * len(PIPES)
+        self.busy = [0.0] * len(PIPES)
+        self.asleep: list[tuple[float, int, Warp]] = []
+        self.awake: list[Warp] = []
+        self.current: Warp | None = None
+        self.previous: Warp | None = None
+        self.previous_end = -1.0
+        self.parked = 0
+
+    def add(self, warp: Warp, ready: float) -> None:
+        """`warp` may issue from `ready` on."""
+        heappush(self.asleep, (ready, warp.age, warp))
+        if ready < self.time:
+            self.time = ready
+
+    def run(self, limit: float) -> None:
+        """Issue until the next issue would be behind `limit` (for anything shared) or no warp is left that can go on."""
+        asleep, awake, free = self.asleep, self.awake, self.free
+        alone = self.sm.private(self)
+        t = self.time
+        while True:
+            while asleep and asleep[0][0] <= t:
+                insort(awake, heappop(asleep)[2])
+            chosen = self._choose(t)
+            if chosen is None:
+                t = self._next(t, free)
+                if t > limit and not alone or t == INF:
+                    break
+                continue
+            if t > limit and (not alone or chosen.ins[0]):
+                self._return(chosen)
+                break
+            t = self._issue(chosen, t)
+            alone = alone and not self.parked
+            if t > limit and not alone:
+                break
+        self.time = t
+
+    def _choose(self, t: float) -> Warp | None:
+        """The warp that issues at t: the one that issued last, else the oldest whose pipe is free."""
+        free = self.free
+        warp = self.current
+        if warp is not None:
+            self.current = None
+            ins = warp.ins
+            if free[ins[1]] <= t or free[ins[2]] <= t:
+                return warp
+            warp.held = ins[1]
+            insort(self.awake, warp)
+        awake = self.awake
+        for place, warp in enumerate(awake):
+            ins = warp.ins
+            if free[ins[1]] <= t or free[ins[2]] <= t:
+                del awake[place]
+                return warp
+            warp.held = ins[1]
+        return None
+
+    def _return(self, warp: Warp) -> None:
+        insort(self.awake, warp)
+
+    def _next(self, t: float, free: list[float]) -> float:
+        """The next time at which something may issue."""
+        nearest = self.asleep[0][0] if self.asleep else INF
+        for warp in self.awake:
+            ins = warp.ins
+            nearest = min(nearest, free[ins[1]], free[ins[2]])
+        return nearest if nearest > t else t + 1
+
+    def _issue(self, warp: Warp, t: float) -> float:
+        """Issue `warp` at t; returns when the sub-core may issue again."""
+        sm = self.sm
+        kind, pipe, other, hold, latency, dst, _, number, slots, slots_again, gap, _ = ins = warp.ins
+        ready, last = warp.ready, warp.last
+        stalls = sm.stalls
+        if ready > last:
+            stalls[warp.why] += ready - last
+        else:
+            ready = last
+        if t > ready:
+            held = warp.held
+            stalls[NOT_SELECTED if held < 0 else sm.throttle[held]] += t - ready
+            warp.held = -1
+        sm.waited[number] += t - last
+        if self.free[pipe] > t:
+            pipe = other
+        self.free[pipe] = t + hold
+        self.busy[pipe] += hold
+        if slots > 1 and self.previous is warp and self.previous_end >= t:
+            slots = slots_again
+        end = t + slots
+        self.previous, self.previous_end = warp, end
+        warp.last = t + 1
+        if kind:
+            parked = sm.shared(self, warp, ins, t)
+        else:
+            parked = False
+            done = t + latency
+            regs = warp.regs
+            for d in dst:
+                regs[d] = done
+        if not parked:
+            self.advance(warp, t, gap)
+        return end
+
+    def advance(self, warp: Warp, t: float, gap: float) -> None:
+        """Find the warp's next instruction and when it may issue: `gap` cycles behind t, and when its registers are there."""
+        pc = warp.pc + 1
+        code = warp.code
+        why = WAIT
+        if pc >= len(code):
+            gap, why = self.sm.enter(warp, t, gap)
+            if gap < 0:
+                return
+            pc, code = warp.pc, warp.code
+        warp.pc = pc
+        ins = warp.ins = code[pc]
+        ready = t + gap
+        regs = warp.regs
+        reasons = self.sm.why
+        for r in ins[6]:
+            if regs[r] > ready:
+                ready = regs[r]
+                why = reasons[r]
+        warp.ready, warp.why = ready, why
+        if ready <= t + 1 and self.current is None:
+            self.current = warp
+        else:
+            heappush(self.asleep, (ready, warp.age, warp))
