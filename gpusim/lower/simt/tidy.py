@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from gpusim.lower.simt.code import Block, Branch, End, Jump
+from gpusim.lower.simt.code import Block, Branch, End, Exit, Jump
 
 
 def targets(end: End) -> tuple[int, ...]:
@@ -30,7 +31,7 @@ def tidy(blocks: list[Block]) -> list[Block]:
     """`blocks` stand in order, and a block's id is its place. Block 0 is the entry."""
     shortcut = _shortcuts(blocks)
     blocks = [replace(b, end=moved(b.end, shortcut.__getitem__)) for b in blocks]
-    return _renumbered(_merged(_reachable(blocks)))
+    return _renumbered(_merged(_reachable(_exits(blocks))))
 
 
 def _shortcuts(blocks: list[Block]) -> dict[int, int]:
@@ -42,10 +43,28 @@ def _shortcuts(blocks: list[Block]) -> dict[int, int]:
     return final
 
 
+def _exits(blocks: list[Block]) -> list[Block]:
+    """Lanes with nothing left to do end where they are. A branch to an empty end gets one of its own right behind it, so that its lanes
+    wait for nobody; a jump to one is one."""
+    empty = {b.id for b in blocks if not b.ops and isinstance(b.end, Exit)}
+    fresh = itertools.count(len(blocks))
+    out: list[Block] = []
+    for block in blocks:
+        out.append(block)
+        if isinstance(block.end, Jump) and block.end.to in empty:
+            out[-1] = replace(block, end=Exit())
+        elif isinstance(block.end, Branch) and empty.intersection(targets(block.end)):
+            own = next(fresh)
+            out[-1] = replace(block, end=moved(block.end, lambda t, own=own: own if t in empty else t))
+            out.append(Block(own, (), Exit(), line=block.end.line))
+    return out
+
+
 def _reachable(blocks: list[Block]) -> list[Block]:
+    by_id = {b.id: b for b in blocks}
     seen, queue = {0}, [0]
     while queue:
-        for target in targets(blocks[queue.pop()].end):
+        for target in targets(by_id[queue.pop()].end):
             if target not in seen:
                 seen.add(target)
                 queue.append(target)
