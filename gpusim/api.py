@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +17,22 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from gpusim.cuda.dispatcher import Dispatcher
+
 __all__ = ["list_specs", "load_spec", "run", "sweep"]
 
 
 def run(
-    program: Program,
+    program: Program | Dispatcher,
     gpu: str | Path | GpuSpec = "h100",
     *,
     inputs: Mapping[str, np.ndarray] | None = None,
+    grid: int | Sequence[int] | None = None,
+    block: int | Sequence[int] | None = None,
+    args: Sequence[Any] = (),
+    shared: int = 0,
+    registers: int | None = None,
+    values: bool = True,
     l2: str = "cold",
     launch: str = "out",
     clock: float | None = None,
@@ -32,23 +40,44 @@ def run(
 ) -> Report:
     """Simulate one launch of `program` and report its time and traffic.
 
-    gpu: a name ("h100"), the path of a YAML file, or a loaded GpuSpec. inputs: tensor name -> array of the tensor's shape; if
-    given, the values are computed as well and stand in `report.values`. l2: "cold" or "foreign-dirty"; launch: overhead "in" or
-    "out"; clock: SM clock in MHz (None: the model's own); exact: simulate every block and step instead of reusing equal ones.
-    Raises GpusimError for what the device cannot do.
+    program: what a function of `gs.kernels` returns, or a kernel under `@cuda.jit`. gpu: a name ("h100"), the path of a YAML file, or
+    a loaded GpuSpec. l2: "cold" or "foreign-dirty"; launch: overhead "in" or "out"; clock: SM clock in MHz (None: the model's own);
+    exact: simulate every block and step instead of reusing equal ones.
+
+    Programs of tiles: inputs are tensor name -> array of the tensor's shape; if given, the values are computed as well and stand in
+    `report.values`. CUDA kernels: grid and block are integers or up to three of them, args the arguments in order, shared the bytes of
+    dynamic shared memory, registers those of a thread (None: estimated). Arrays hold the results afterwards, also in `report.values`;
+    with values=False they stay as they are, and only what time and counters need is computed.
+    Raises GpusimError for what the device cannot do, and for what the sanitizer finds.
     """
     from gpusim.launch.run import simulate
 
-    if not isinstance(program, Program):
-        raise GpusimError(f"gs.run needs a program, not {program!r}.", hint="Call the kernel first: gs.run(gs.kernels.gemm(m=1024, n=1024, k=1024)).")
     options = Options(l2, launch, clock, exact)
     spec = gpu if isinstance(gpu, GpuSpec) else load_spec(gpu)
+    if not isinstance(program, Program):
+        if inputs is not None:
+            raise GpusimError("`inputs` is for programs of tiles.", hint="Give the arguments of a CUDA kernel in their order: args=(x, y, n).")
+        return _run_simt(program, args, (grid, block, shared), spec, registers, options, values)
+    if grid is not None or block is not None or args != () or shared or registers is not None:
+        raise GpusimError("grid, block, args, shared and registers are for CUDA kernels.", hint="Leave them out: a program of tiles knows its own.")
     done = simulate(program, spec, **options.for_launch())
     if inputs is None:
         return Report(done, spec)
     from gpusim.interp.tile import compute
 
     return Report(done, spec, compute(program, dict(inputs)))
+
+
+def _run_simt(kernel: Any, args: Sequence[Any], shape: tuple[Any, Any, int], spec: GpuSpec, registers: int | None, options: Options, values: bool) -> Report:
+    from gpusim.cuda.dispatcher import Dispatcher
+    from gpusim.cuda.launching import How, run_kernel
+
+    if not isinstance(kernel, Dispatcher):
+        raise GpusimError(
+            f"gs.run needs a program or a CUDA kernel, not {kernel!r}.",
+            hint="Call a kernel of the library first: gs.run(gs.kernels.gemm(m=1024, n=1024, k=1024)); or put @cuda.jit above your own.",
+        )
+    return run_kernel(kernel, args, *shape, How(spec, registers, options), values)
 
 
 def sweep(

@@ -73,6 +73,8 @@ def parse_arguments(text: str, names: Sequence[str], seed: int = 0) -> list[Any]
 
 def parse_extents(text: str, option: str) -> tuple[int, ...]:
     """A grid or block: "4096", "64,64" or "64x64x2"."""
+    if not text:
+        raise GpusimError(f"{option} is missing.", hint=f"Give {option} as 256 or 16x16.")
     parts = re.split(r"[,x]", text.strip().strip("()"))
     if not 1 <= len(parts) <= 3 or not all(p.strip().isdecimal() for p in parts):
         raise GpusimError(f"'{text}' is not made of one to three whole numbers.", where=option, hint="Write 4096, 64,64 or 64x64.")
@@ -105,11 +107,12 @@ def _number(name: str, text: str) -> int | float | bool:
     words: dict[str, int | float | bool] = {"true": True, "false": False}
     if text.lower() in words:
         return words[text.lower()]
-    for kind in (lambda t: int(t, 0), float):
-        try:
-            return kind(text)  # type: ignore[no-any-return, operator]
-        except ValueError:
-            continue
+    if re.fullmatch(r"[+-]?(0x[\da-f_]+|0b[01_]+|\d[\d_]*)", text, re.IGNORECASE):
+        return int(text, 0)
+    try:
+        return float(text)
+    except ValueError:
+        pass
     raise GpusimError(f"{name} = '{text}' is neither a number nor an array.", where=OPTION, hint=EXAMPLE)
 
 

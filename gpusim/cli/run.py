@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gpusim.cli import simt
 from gpusim.cli.files import check_writable, write_text
-from gpusim.cli.kernels import Kernel, KernelGroup, options, with_options
+from gpusim.cli.kernels import Kernel, options, with_options
 from gpusim.cli.options import L2, Clock, Exact, Launch
 from gpusim.kernels import KERNELS
 
@@ -21,9 +22,10 @@ Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write 
 
 def build() -> typer.Typer:
     """The group of kernels."""
-    group = typer.Typer(cls=KernelGroup, no_args_is_help=True, rich_markup_mode=None, help="Simulate one launch of a kernel.")
+    group = typer.Typer(cls=simt.RunGroup, no_args_is_help=True, rich_markup_mode=None, help="Simulate one launch of a kernel.")
     for name, kernel in KERNELS.items():
         group.command(name, help=_headline(kernel))(with_options(_command(kernel), options(kernel, as_text=False)))
+    group.command(simt.COMMAND, help=simt.HELP)(simt.run_file)
     return group
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.errors import GpusimError
 
@@ -89,18 +89,23 @@ ATTRIBUTES: dict[str, Any] = {
 }
 
 
+class MemoryInfo(NamedTuple):
+    """Device memory in bytes."""
+
+    free: int
+    total: int
+
+
 class Context:
     """What remains of a CUDA context: the device, and memory in bytes."""
 
     def __init__(self, device: Device) -> None:
         self.device = device
 
-    def get_memory_info(self) -> Any:
-        """(free, total): nothing is reserved, so both are the capacity."""
-        from collections import namedtuple
-
+    def get_memory_info(self) -> MemoryInfo:
+        """Nothing is reserved, so all is free."""
         capacity = int(self.device.spec.dram.capacity)
-        return namedtuple("MemoryInfo", "free total")(capacity, capacity)
+        return MemoryInfo(capacity, capacity)
 
     def synchronize(self) -> None:
         """Launches are complete when they return."""

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import update_wrapper
 from typing import TYPE_CHECKING, Any
 
-from gpusim.cuda.arguments import bind
-from gpusim.cuda.launching import Launch, caller, geometry, launch
+from gpusim.cuda.arguments import Bound, bind
+from gpusim.cuda.devices import current_spec
+from gpusim.cuda.launching import How, Launch, caller, geometry, launch
 from gpusim.cuda.signatures import check_kernel, choose, parse
 from gpusim.cuda.types import BY_DTYPE, ArrayType, Signature
 from gpusim.errors import GpusimError
 
 if TYPE_CHECKING:
-    from gpusim.ir.simt.nodes import Arg, SimtProgram
-    from gpusim.spec.device import GpuSpec
+    from gpusim.ir.simt.nodes import Arg, Geometry, SimtProgram
+    from gpusim.launch.simt.prepare import Ready
 
 #: options of Numba that change nothing here: there is no machine code to keep, and values always come with checks
 WITHOUT_EFFECT = "inline cache debug opt lineinfo link boundscheck forceinline nopython locals launch_bounds lto output abi abi_info".split()
+#: lowered launches that a kernel remembers
+MOST_READY = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,7 @@ class Dispatcher:
 
     def __init__(self, function: Callable[..., Any], options: Options, signatures: tuple[Signature, ...] = ()) -> None:
         update_wrapper(self, function)
+        self.__name__: str = function.__name__
         self.py_func = function
         self.options = options
         self.signatures = signatures
@@ -86,6 +90,7 @@ class Dispatcher:
         if not options.device:
             check_kernel(signatures, self.names, self.__name__, self.where)
         self._programs: dict[tuple[Arg, ...], SimtProgram] = {}
+        self._ready: dict[Any, Ready] = {}
         self._last: Launch | None = None
 
     @property
@@ -128,14 +133,32 @@ class Dispatcher:
             f"kernel {self.__name__} was called without grid and block.", where=caller(), hint=f"Write {self.__name__}[blocks, threads_per_block](...)."
         )
 
-    def launch(self, given: tuple[Any, ...], grid: Any, block: Any, shared: int = 0, gpu: GpuSpec | None = None) -> Launch:
+    def ready_for(self, values: list[Any], shape: Geometry, how: How) -> Ready:
+        """The kernel lowered for a launch; launches that differ in nothing that lowering looks at share it."""
+        from gpusim.launch.simt.args import describe, facts
+        from gpusim.launch.simt.prepare import prepare
+
+        program = self.program_for(describe(values, self.names))
+        known = facts(program, shape, values)
+        key = (id(program), shape, tuple(known.params.items()), id(how.spec), how.registers, how.options.clock)
+        if key not in self._ready:
+            if len(self._ready) >= MOST_READY:
+                self._ready.clear()
+            self._ready[key] = prepare(program, shape, values, how.spec, how.registers, how.options.clock)
+        return self._ready[key]
+
+    def bound(self, given: Sequence[Any], where: str) -> list[Bound]:
+        """`given` as the kernel gets it, with numbers converted to the types of the declared signature, if there is one."""
+        self._refuse_device()
+        made = bind(given, self.names, where)
+        return choose(self.signatures, made, self.__name__, where) if self.signatures else made
+
+    def launch(self, given: Sequence[Any], grid: Any, block: Any, shared: int = 0, how: How | None = None) -> Launch:
         """Runs the kernel on `given` (values only; the report is made when it is read)."""
         self._refuse_device()
         where = caller()
-        bound = bind(given, self.names, where)
-        if self.signatures:
-            bound = choose(self.signatures, bound, self.__name__, where)
-        self._last = launch(self, bound, geometry(grid, block, shared, where), gpu, where)
+        how = how or How(current_spec())
+        self._last = launch(self, self.bound(given, where), geometry(grid, block, shared, where), how, where)
         return self._last
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> ForAll:

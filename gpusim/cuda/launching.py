@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpusim.cuda.arguments import Bound
-from gpusim.cuda.devices import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK, current_spec
+from gpusim.cuda.devices import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK
 from gpusim.cuda.streams import TIMELINE
+from gpusim.cuda.writing import check_writes, finish
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Geometry
+from gpusim.options import Options
 
 if TYPE_CHECKING:
-    from gpusim.ir.simt.nodes import SimtProgram
+    from gpusim.cuda.dispatcher import Dispatcher
+    from gpusim.launch.simt.loads import Load
+    from gpusim.launch.simt.passes import Passed
+    from gpusim.launch.simt.prepare import Ready
     from gpusim.spec.device import GpuSpec
 
 
@@ -61,6 +67,15 @@ def _by(extents: Sequence[int]) -> str:
     return " x ".join(map(str, extents))
 
 
+@dataclass(frozen=True, slots=True)
+class How:
+    """How a launch is taken: the machine and the protocol of its report. registers: per thread, instead of the estimate."""
+
+    spec: GpuSpec
+    registers: int | None = None
+    options: Options = field(default_factory=Options)
+
+
 class Launch:
     """A launch whose values are there. `report` simulates its time when it is first read."""
 
@@ -74,15 +89,47 @@ class Launch:
             self._report, self._make = self._make(), None
         return self._report
 
+    def microseconds(self) -> float:
+        return float(self.report.time_us)
 
-def launch(kernel: Any, bound: Sequence[Bound], where_to: Geometry, gpu: GpuSpec | None, where: str) -> Launch:
-    """Runs `kernel` (a Dispatcher) on `bound`; results stand in the caller's arrays afterwards."""
-    from gpusim.launch.simt.run import begin
 
-    spec = gpu or current_spec()
+def launch(kernel: Dispatcher, bound: Sequence[Bound], shape: Geometry, how: How, where: str) -> Launch:
+    """Runs `kernel` on `bound`; results stand in the caller's arrays afterwards."""
+    from gpusim.launch.simt.loads import loads
+    from gpusim.launch.simt.passes import execute_all
+
     values = [b.value for b in bound]
-    begun = begin(kernel, where_to, values, spec)
-    check_writes(begun.program, bound, where)
-    begun.execute()
-    finish(begun.program, bound)
-    return Launch(begun.report)
+    ready = kernel.ready_for(values, shape, how)
+    check_writes(ready.code.program, bound, where)
+    chosen = loads(ready.machine, shape.ctas, ready.held.ctas_per_sm)
+    passed = execute_all(ready, values, {cta for load in chosen for cta in load.ctas})
+    finish(ready.code.program, bound)
+    made = Launch(lambda: _report(ready, values, passed, chosen, how))
+    TIMELINE.add(made.microseconds)
+    return made
+
+
+def _report(ready: Ready, values: list[Any], passed: Passed, chosen: tuple[Load, ...], how: How) -> Any:
+    from gpusim.launch.simt.run import assemble
+    from gpusim.report.simt import simt_report
+
+    named = {arg.name: v for arg, v in zip(ready.code.program.args, values, strict=True) if isinstance(v, np.ndarray)}
+    o = how.options
+    return simt_report(assemble(ready, values, passed, chosen, (o.l2, o.launch, o.exact), timeline=True), how.spec, named)
+
+
+def run_kernel(kernel: Dispatcher, given: Sequence[Any], grid: Any, block: Any, shared: int, how: How, values: bool) -> Any:
+    """The report of one launch. values: compute them; else arrays stay as they are."""
+    if values:
+        return kernel.launch(given, grid, block, shared, how).report
+    from gpusim.launch.simt.run import simulate_simt
+    from gpusim.report.simt import simt_report
+
+    where = caller()
+    bound = kernel.bound(given, where)
+    shape = geometry(grid, block, shared, where)
+    done = simulate_simt(
+        kernel, shape, [b.value for b in bound], how.spec, registers=how.registers, clock_mhz=how.options.clock, values=False,
+        l2=how.options.l2, launch=how.options.launch, exact=how.options.exact, timeline=True,
+    )  # fmt: skip
+    return simt_report(done, how.spec)

@@ -289,7 +289,8 @@ class Arg:
 @dataclass(frozen=True, slots=True)
 class SimtProgram:
     """`registers` is one more than the largest register id. `file` and `source`: the user's text, for messages and the source view
-    (`source[0]` is line `first_line`). `max_registers`: given by the user (launch bounds), or None. `notes`: rewrites that were
+    (`source[0]` is line `first_line`). `max_registers`: given by the user (launch bounds), or None. `fastmath`: the user
+    allows approximate float32 functions and divisions. `notes`: rewrites that were
     applied, as a reader of the printed program should know them."""
 
     name: str
@@ -303,6 +304,7 @@ class SimtProgram:
     source: tuple[str, ...] = ()
     max_registers: int | None = None
     notes: tuple[str, ...] = ()
+    fastmath: bool = False
 
 
 @dataclass(frozen=True, slots=True)

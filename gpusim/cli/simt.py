@@ -1,0 +1,156 @@
+"""`gpusim run mine.py:kernel`: simulate one launch of a CUDA kernel in a file of one's own."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpusim.cli.arguments import parse_arguments, parse_extents
+from gpusim.cli.files import check_picture, check_writable, write_text
+from gpusim.cli.kernels import KernelGroup
+from gpusim.cli.options import L2, Clock, Exact, Launch
+from gpusim.errors import GpusimError
+
+if TYPE_CHECKING:
+    from gpusim.cuda.dispatcher import Dispatcher
+
+#: how the command is listed; `RunGroup` leads every mine.py:kernel here
+COMMAND = "FILE.py:KERNEL"
+HELP = """Simulate a kernel of your own.
+
+FILE.py:KERNEL names a file and a function in it under @cuda.jit (`from gpusim import cuda`). What stands under
+`if __name__ == "__main__"` is not run. --args gives every parameter a value:
+'x=f32[1048576]:rand y=f32[1024,1024]:zeros i=i32[100]:randint(0,9) z=data.npy a=2.0 n=i32:1000'; arrays begin as rand, normal,
+zeros, ones, arange, randint(low,high), full(value) or a .npy file."""
+
+Picture = Annotated[str | None, typer.Option("--divergence", metavar="FILE", help="Draw the active lanes of some warps over time (.png, .svg, .pdf).")]
+Trace = Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Write a timeline for chrome://tracing or ui.perfetto.dev.")]
+Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON; - is stdout, and nothing else is printed there.")]
+
+
+class RunGroup(KernelGroup):
+    """The kernels of the library by name, and `mine.py:kernel`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        own = next((i for i, a in enumerate(args) if re.search(r"\.py(:\w*)?$", a) and not _is_value(args, i)), None)
+        if own is not None and not any(a in self.commands and not _is_value(args, i) for i, a in enumerate(args[:own])):
+            args = [COMMAND, args[own], *args[:own], *args[own + 1 :]]
+        return super().parse_args(ctx, args)
+
+
+def _is_value(args: list[str], i: int) -> bool:
+    """Whether args[i] belongs to an option before it."""
+    return i > 0 and args[i - 1].startswith("--") and "=" not in args[i - 1] and args[i - 1] not in ("--exact", "--verbose", "--source")
+
+
+def run_file(
+    kernel: Annotated[str, typer.Argument(metavar=COMMAND, help="The file, and the function in it.")],
+    *,
+    gpu: Annotated[str, typer.Option(help="A name from `gpusim devices`, or the path of a YAML file.")] = "h100",
+    grid: Annotated[str, typer.Option(help="Blocks: 4096, or 64x64.", show_default=False)] = "",
+    block: Annotated[str, typer.Option(help="Threads of a block: 256, or 16x16.", show_default=False)] = "",
+    args: Annotated[str, typer.Option("--args", help="A value for every parameter.", show_default=False)] = "",
+    shared: Annotated[int, typer.Option(help="Bytes of dynamic shared memory.")] = 0,
+    registers: Annotated[int | None, typer.Option(help="Registers of a thread. [default: estimated]", show_default=False)] = None,
+    seed: Annotated[int, typer.Option(help="Of the random values.")] = 0,
+    l2: L2 = "cold",
+    launch: Launch = "out",
+    clock: Clock = None,
+    exact: Exact = False,
+    source: Annotated[bool, typer.Option("--source", help="Also print what every source line costs.")] = False,
+    trace: Trace = None,
+    divergence: Picture = None,
+    json: Json = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Also print every counter with its name in Nsight Compute.")] = False,
+) -> None:
+    from gpusim import api
+
+    check_writable(json, "--json")
+    check_writable(trace, "--trace")
+    check_picture(divergence, "--divergence")
+    shape = {"grid": parse_extents(grid, "--grid"), "block": parse_extents(block, "--block")}
+    found = load_kernel(kernel)
+    values = parse_arguments(args, found.names, seed)
+    report = api.run(found, gpu, **shape, args=values, shared=shared, registers=registers, l2=l2, launch=launch, clock=clock, exact=exact)
+    show(report, source, verbose, json)
+    if trace is not None:
+        report.write_trace(trace)
+    if divergence is not None:
+        report.plot_divergence(divergence)
+
+
+def show(report: Any, source: bool, verbose: bool, json: str | None) -> None:
+    """Prints the report, and writes it where `json` says."""
+    from gpusim.report.data import json_text
+
+    out = sys.stderr if json == "-" else sys.stdout
+    print(report.detailed() if verbose else report, file=out)
+    if source:
+        print("", report.source_view(), sep="\n", file=out)
+    if json == "-":
+        sys.stdout.write(json_text(report))
+    elif json is not None:
+        write_text(json, json_text(report))
+
+
+def load_kernel(text: str) -> Dispatcher:
+    """The kernel that "mine.py:kernel" names; "mine.py" alone if the file holds one kernel only. GpusimError if there is no such kernel."""
+    from gpusim.cuda.dispatcher import Dispatcher
+
+    path, _, name = text.rpartition(":") if ":" in text else (text, "", "")
+    module = _module(Path(path))
+    kernels = {n: k for n, k in vars(module).items() if isinstance(k, Dispatcher) and not k.device}
+    if not name and len(kernels) == 1:
+        return next(iter(kernels.values()))
+    if name in kernels:
+        return kernels[name]
+    listed = f"Kernels of this file: {', '.join(kernels)}." if kernels else "It holds none: put @cuda.jit above a function, with `from gpusim import cuda`."
+    raise GpusimError(_missing(module, name), where=path, hint=listed)
+
+
+def _missing(module: ModuleType, name: str) -> str:
+    if not name:
+        return "no kernel is named; write FILE.py:KERNEL."
+    if not hasattr(module, name):
+        return f"there is no '{name}' in it."
+    other = type(getattr(module, name))
+    if other.__module__.startswith("numba"):
+        return f"'{name}' is a kernel of Numba; import cuda from gpusim instead."
+    return f"'{name}' is not a kernel but a {other.__name__}."
+
+
+def _module(path: Path) -> ModuleType:
+    """The file as a module that is not `__main__`; the files beside it can be imported."""
+    if not path.is_file():
+        raise GpusimError(f"there is no file {path}.", hint="Give the path of a Python file, as in mine.py:kernel.")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        spec.loader.exec_module(module)
+    except GpusimError:
+        raise
+    except SyntaxError as error:
+        raise GpusimError(f"{error.msg}.", where=f"{path}:{error.lineno}", hint="Correct the file first; `python FILE.py` shows the place.") from None
+    except Exception as error:
+        raise GpusimError(f"running it ended with {type(error).__name__}: {error}.", where=_place(path, error), hint="Correct the file first.") from error
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+def _place(path: Path, error: Exception) -> str:
+    """The last line of the file itself that led to `error`."""
+    line, trace = 0, error.__traceback__
+    while trace is not None:
+        if Path(trace.tb_frame.f_code.co_filename) == path:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return f"{path}:{line}" if line else str(path)
