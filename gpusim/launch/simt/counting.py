@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.lower.simt.code import Access, Code, Instr
+from gpusim.lower.simt.code import Access, Code
 from gpusim.lower.simt.mnemonics import MNEMONICS
 from gpusim.trace.counters import Counters
 from gpusim.trace.profile import AccessCost
-from gpusim.trace.simt import Counts
+from gpusim.trace.simt import Counts, CtaPath
 
 SECTOR, WAVEFRONT = 32, 128
 
@@ -115,22 +115,13 @@ def line_counts(code: Code, counts: Counts) -> dict[int, tuple[int, int]]:
     return dict(sorted(out.items()))
 
 
-def instructions_of(blocks: Iterable[int], sizes: list[int]) -> int:
-    """Warp instructions of a path through `blocks`; `sizes`: instructions of each block."""
-    return sum(sizes[b] for b in blocks)
-
-
-def sizes(code: Code) -> list[int]:
-    """Instructions of each block."""
-    return [len(block.instrs) for block in code.blocks]
+def path_instructions(code: Code, paths: Iterable[CtaPath]) -> list[int]:
+    """Warp instructions of each CTA."""
+    sizes = [len(block.instrs) for block in code.blocks]
+    return [sum(sizes[b] for warp in path.warps for b in warp.blocks) for path in paths]
 
 
 def scaled(counts: Counts, factor: float) -> Counts:
     """`counts` of a sample, for the whole launch."""
     names = ("warps", "lanes", "requests", "sectors", "lines", "wavefronts")
     return Counts(*(np.rint(getattr(counts, name) * factor).astype(np.int64) for name in names))
-
-
-def issue_cycles(instrs: Iterable[Instr], pipes: tuple[str, ...]) -> int:
-    """Instructions for `pipes` among `instrs`."""
-    return sum(MNEMONICS[i.op][0] in pipes for i in instrs)

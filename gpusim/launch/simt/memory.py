@@ -48,21 +48,27 @@ def array_bytes(code: Code, args: Sequence[object]) -> dict[str, int]:
     return out
 
 
-def from_dram(code: Code, paths: Iterable[CtaPath], prints: Mapping[str, Footprint], part: float) -> frozenset[int]:
-    """Sectors whose first load by the timed SM goes to DRAM. part: its CTAs over those of the launch."""
-    first: dict[str, dict[int, None]] = {}
+def loaded(code: Code, paths: Iterable[CtaPath]) -> dict[str, dict[int, None]]:
+    """Global buffer -> the distinct sectors that the paths load, in the order of the paths."""
+    out: dict[str, dict[int, None]] = {}
+    readers = {i: a.buffer for i, a in enumerate(code.accesses) if a.space == "global" and a.kind in READS}
     for path in paths:
         for warp in path.warps:
             for touches in warp.touches:
                 for touch in touches:
-                    access = code.accesses[touch.access]
-                    if access.space == "global" and access.kind in READS:
-                        first.setdefault(access.buffer, {}).update(dict.fromkeys(touch.sectors))
-    out: list[int] = []
-    for name, sectors in first.items():
-        share = min(1.0, prints[name].distinct * part / len(sectors)) if sectors else 1.0
-        out += every(list(sectors), share)
-    return frozenset(out)
+                    if touch.access in readers:
+                        out.setdefault(readers[touch.access], {}).update(dict.fromkeys(touch.sectors))
+    return out
+
+
+def first_shares(code: Code, paths: Iterable[CtaPath], prints: Mapping[str, Footprint], part: float) -> dict[str, float]:
+    """Global buffer -> share of an SM's first loads that nobody made before. paths: whole CTAs; part: they over all CTAs of the launch."""
+    return {name: min(1.0, prints[name].distinct * part / len(sectors)) for name, sectors in loaded(code, paths).items() if sectors}
+
+
+def from_dram(code: Code, paths: Iterable[CtaPath], shares: Mapping[str, float]) -> frozenset[int]:
+    """Sectors whose first load by the timed SM goes to DRAM."""
+    return frozenset(s for name, sectors in loaded(code, paths).items() for s in every(list(sectors), shares.get(name, 1.0)))
 
 
 def every(items: list[int], share: float) -> list[int]:

@@ -24,8 +24,8 @@ class Passed:
     error: float = 0.0
 
 
-def execute_all(ready: Ready, args: Sequence[Any], record: Iterable[int]) -> Passed:
+def execute_all(ready: Ready, args: Sequence[Any], record: Iterable[int], **options: Any) -> Passed:
     """Every CTA with the caller's arrays, which hold the results afterwards."""
     arrays = backing(args, ready.code.program, copy=False)
-    executed = execute(ready.code, ready.geometry, arrays, record=tuple(record))
+    executed = execute(ready.code, ready.geometry, arrays, record=tuple(record), **options)
     return Passed(executed.counts, executed.paths, executed)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from gpusim.ir.simt.nodes import Geometry
 from gpusim.launch.simt.counting import access_costs, line_counts
 from gpusim.lower.simt.code import Block, Branch, Code, End, Jump
-from gpusim.ir.simt.nodes import Geometry
 from gpusim.trace.profile import BlockPlace, LineCost, Profile, Track
 from gpusim.trace.simt import Counts, CtaPath
 

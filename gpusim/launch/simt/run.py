@@ -5,22 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gpusim.devices.simt.result import SmRun
-from gpusim.ir.simt.nodes import Geometry
+from gpusim.ir.simt.nodes import Geometry, SimtProgram
 from gpusim.launch import laws
 from gpusim.launch.run import check_options
 from gpusim.launch.simt.counting import counters as count
 from gpusim.launch.simt.counting import flops
+from gpusim.launch.simt.estimate import Estimate, estimate
 from gpusim.launch.simt.limits import limits
 from gpusim.launch.simt.loads import Load, loads
 from gpusim.launch.simt.memory import Footprint, array_bytes, footprints
 from gpusim.launch.simt.passes import Passed, execute_all
 from gpusim.launch.simt.prepare import Ready, prepare
 from gpusim.launch.simt.profile import profile
-from gpusim.launch.simt.timing import time_sm, tracks
+from gpusim.launch.simt.sample import recorded
+from gpusim.launch.simt.timing import bench, tracks
 from gpusim.launch.simt.traffic import traffic
 from gpusim.lower.simt.code import Code
 from gpusim.spec.device import GpuSpec
@@ -60,41 +62,88 @@ def simulate_simt(
     `launch.run.simulate`. exact: leave nothing out. timeline: keep the passes of the timed warps. Raises GpusimError for what the
     device cannot do, and for what the sanitizer finds.
     """
+    begun = begin(kernel, geometry, args, spec, registers=registers, clock_mhz=clock_mhz, l2=l2, launch=launch, exact=exact)
+    begun.execute(values=values)
+    return begun.result(timeline=timeline)
+
+
+def begin(
+    kernel: Any,
+    geometry: Geometry,
+    args: Sequence[Any],
+    spec: GpuSpec,
+    *,
+    registers: int | None = None,
+    clock_mhz: float | None = None,
+    l2: str = "cold",
+    launch: str = "out",
+    exact: bool = False,
+) -> Begun:
+    """A launch that is compiled and fits the device. `execute` makes its values, `result` its time; `simulate_simt` has the arguments."""
     check_options(l2, launch, clock_mhz)
-    ready = prepare(kernel, geometry, args, spec, registers, clock_mhz)
-    chosen = loads(ready.machine, geometry.ctas, ready.held.ctas_per_sm)
-    passed = execute_all(ready, args, {cta for load in chosen for cta in load.ctas})
-    return assemble(ready, args, passed, chosen, (l2, launch, exact), timeline)
+    return Begun(prepare(kernel, geometry, args, spec, registers, clock_mhz), args, l2, launch, exact)
+
+
+class Begun:
+    """A launch in two steps, so that values can be had without paying for time."""
+
+    def __init__(self, ready: Ready, args: Sequence[Any], l2: str, launch: str, exact: bool) -> None:
+        self.ready, self.args = ready, args
+        self.l2, self.launch, self.exact = l2, launch, exact
+        self.loads = loads(ready.machine, ready.geometry.ctas, ready.held.ctas_per_sm)
+        self.kept = [recorded(load, ready.held.ctas_per_sm, ready.code, exact) for load in self.loads]
+        self.passed: Passed | None = None
+
+    @property
+    def program(self) -> SimtProgram:
+        return self.ready.code.program
+
+    def execute(self, *, values: bool = True, **options: Any) -> Any:
+        """The value pass; results stand in the arrays afterwards if `values`. options: for `interp.simt.execute`. Returns what that gives."""
+        wanted = {cta for kept in self.kept for cta in kept}
+        self.passed = execute_all(self.ready, self.args, wanted, **options)
+        return self.passed.executed
+
+    def result(self, *, timeline: bool = False) -> SimtResult:
+        """Time, counters and stalls. The arrays' contents no longer matter."""
+        if self.passed is None:
+            self.execute()
+        assert self.passed is not None
+        return assemble(self, self.passed, timeline)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sm:
-    """A timed SM: `scale` turns its sums into those of all SMs that it stands for."""
+    """An SM as it was estimated: `scale` turns its sums into those of all SMs that it stands for."""
 
     load: Load
-    run: SmRun
+    made: Estimate
     scale: float
 
+    @property
+    def run(self) -> SmRun:
+        return self.made.run
 
-def assemble(ready: Ready, args: Sequence[Any], passed: Passed, chosen: Sequence[Load], options: tuple[str, str, bool], timeline: bool) -> SimtResult:
+
+def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
     """The Run of a launch whose values are done."""
-    l2, launch, exact = options
-    code, machine, held, geometry = ready.code, ready.machine, ready.held, ready.geometry
-    prints = footprints(code, passed.counts, array_bytes(code, args))
-    active = min(machine.sms, geometry.ctas)
-    sms = [_Sm(load, time_sm(ready, [passed.paths[c] for c in load.ctas], prints, active, timeline=timeline), float(load.sms)) for load in chosen]
+    ready, options = begun.ready, (begun.l2, begun.launch, begun.exact)
+    code, machine, geometry = ready.code, ready.machine, ready.geometry
+    prints = footprints(code, passed.counts, array_bytes(code, begun.args))
     counted = count(code, passed.counts)
+    sms = _timed(begun, passed, prints, counted["instructions"] / geometry.ctas, timeline)
     counters = counted | traffic(counted, [(s.run, s.scale) for s in sms], prints, _written(code, prints), machine)
+    bounds = limits(counters, machine, ready.spec, geometry.ctas)
     simulated = machine.launch_start + machine.cold_fetch + max(s.run.cycles + s.load.first * machine.per_cta for s in sms)
-    cycles = simulated + (machine.launch_overhead if launch == "in" else 0.0)
+    cycles = max(simulated, *bounds.values()) + (machine.launch_overhead if begun.launch == "in" else 0.0)
     picoseconds = round(cycles / machine.clock_hz * 1e12)
     stalls = _summed(sms)
     run = Run(
         gpu=ready.spec.name,
         kernel=code.program.name,
         params=_params(ready),
-        protocol=Protocol(l2, launch, machine.clock_hz / 1e6),
-        occupancy=held,
+        protocol=Protocol(begun.l2, begun.launch, machine.clock_hz / 1e6),
+        occupancy=ready.held,
         ctas=geometry.ctas,
         waves=-(-geometry.ctas // ready.slots),
         slots=ready.slots,
@@ -103,9 +152,9 @@ def assemble(ready: Ready, args: Sequence[Any], passed: Passed, chosen: Sequence
         flops=flops(code, passed.counts),
         counters=counters,
         stalls=stalls,
-        warp_cycles=sum(s.run.warp_cycles * s.scale for s in sms),
-        bounds=limits(counters, machine, ready.spec, geometry.ctas),
-        extrapolated=passed.said,
+        warp_cycles=sum(stalls.values()),
+        bounds=bounds,
+        extrapolated="; ".join(dict.fromkeys(text for text in (passed.said, *(t for s in sms for t in s.made.said)) if text)),
         notes=code.notes,
         digest=_digest(ready, options, counters, picoseconds),
         warps_active=sum(s.run.warp_cycles * s.load.sms for s in sms) / sum(s.run.cycles * s.load.sms for s in sms),
@@ -120,6 +169,21 @@ def assemble(ready: Ready, args: Sequence[Any], passed: Passed, chosen: Sequence
     )
     laws.check_simt(run)
     return SimtResult(run, passed.executed, code, tuple(s.run for s in sms))
+
+
+def _timed(begun: Begun, passed: Passed, prints: dict[str, Footprint], mean: float, timeline: bool) -> list[_Sm]:
+    """The SMs with most CTAs; those with fewer too, where that costs little. Else they count as the others, CTA for CTA."""
+    ready, out = begun.ready, []
+    for load, kept in zip(begun.loads, begun.kept, strict=True):
+        paths = [passed.paths[cta] for cta in kept]
+        on = bench(ready, paths, prints)
+        out.append(_Sm(load, estimate(on, load, paths, mean, exact=begun.exact, timeline=timeline), float(load.sms)))
+        if not out[-1].made.whole:
+            break
+    missing = ready.geometry.ctas - sum(len(s.load.ctas) * s.load.sms for s in out)
+    last = out[-1]
+    out[-1] = replace(last, scale=last.scale + missing / len(last.load.ctas))
+    return out
 
 
 def _params(ready: Ready) -> dict[str, Any]:

@@ -1,0 +1,94 @@
+"""How much of a launch is timed: which CTAs are recorded, and how two short runs of an SM give the long one.
+
+Time grows in proportion to instructions once an SM is busy. So an SM is timed with two sizes, and what a further instruction cost
+between them is what every instruction beyond them costs. Loops go first: at most `cap` iterations of a run of equal ones, twice with
+different caps. Then CTAs: half of the sampled ones, and all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpusim.devices.simt.result import LineCost, SmRun
+from gpusim.launch.simt.loads import Load
+from gpusim.launch.simt.loops import shape
+from gpusim.lower.simt.code import Code
+from gpusim.trace.simt import CtaPath, Touch, WarpPath
+
+#: warp instructions of one launch that are simulated in detail
+BUDGET = 150_000
+#: waves of an SM whose CTAs are recorded; one where accesses stand in loops, for recording them is the costly part
+WAVES, WAVES_WITH_LOOPS = 4, 1
+LEAST_CTAS = 24
+#: a launch that needs little more than the sample is not sampled
+SLACK = 1.5
+#: a copy of a CTA's path gets sectors of its own, so far away
+APART = 1 << 44
+
+
+def recorded(load: Load, ctas_per_sm: int, code: Code, exact: bool) -> tuple[int, ...]:
+    """CTAs of the load whose paths are kept: all, or some spread evenly over them."""
+    number = len(load.ctas)
+    heavy = accesses_in_loops(code)
+    most = ctas_per_sm * WAVES_WITH_LOOPS if heavy else max(LEAST_CTAS, ctas_per_sm * WAVES)
+    if exact or number <= most * (1.0 if heavy else SLACK):
+        return load.ctas
+    return tuple(load.ctas[i * number // most] for i in range(most))
+
+
+def accesses_in_loops(code: Code) -> bool:
+    """Whether a loop touches memory."""
+    loops = shape(code).latch.items()
+    return any(head <= access.block <= last for head, last in loops for access in code.accesses)
+
+
+def copies(paths: Sequence[CtaPath], number: int) -> list[CtaPath]:
+    """`number` paths: those given, then copies of them that touch other sectors."""
+    out = list(paths)
+    while len(out) < number:
+        turn, which = divmod(len(out), len(paths))
+        out.append(_moved(paths[which], turn))
+    return out[:number]
+
+
+def _moved(path: CtaPath, turn: int) -> CtaPath:
+    shift = turn * APART
+
+    def move(touch: Touch) -> Touch:
+        return replace(touch, sectors=tuple(s + shift for s in touch.sectors)) if touch.sectors else touch
+
+    warps = [WarpPath(w.blocks, w.masks, [tuple(move(t) for t in touches) for touches in w.touches]) for w in path.warps]
+    return CtaPath(path.cta, warps)
+
+
+def beyond(a: SmRun, b: SmRun, steps: float) -> SmRun:
+    """b and `steps` times what b has more than a. Sums never fall below those of b."""
+
+    def more(x: float, y: float) -> float:
+        return y + max(0.0, y - x) * steps
+
+    def table(x: dict[str, float], y: dict[str, float]) -> dict[str, float]:
+        return {key: more(x.get(key, 0.0), y.get(key, 0.0)) for key in y}
+
+    stalls = table(a.stalls, b.stalls)
+    none = LineCost()
+    return replace(
+        b,
+        cycles=more(a.cycles, b.cycles),
+        instructions=round(more(a.instructions, b.instructions)),
+        stalls=stalls,
+        warp_cycles=sum(stalls.values()),
+        lines={line: _line(a.lines.get(line, none), cost, more) for line, cost in b.lines.items()},
+        busy=table(a.busy, b.busy),
+        wavefronts=more(a.wavefronts, b.wavefronts),
+        l1_hits=round(more(a.l1_hits, b.l1_hits)),
+        l1_misses=round(more(a.l1_misses, b.l1_misses)),
+        l2_sectors=round(more(a.l2_sectors, b.l2_sectors)),
+        dram_sectors=round(more(a.dram_sectors, b.dram_sectors)),
+    )
+
+
+def _line(a: LineCost, b: LineCost, more: Any) -> LineCost:
+    return LineCost(round(more(a.issues, b.issues)), round(more(a.lanes, b.lanes)), more(a.stall_cycles, b.stall_cycles))
