@@ -84,7 +84,7 @@ class Simt(Part):
     gap: dict[str, Cycles] = Field(description="cycles until the warp's next instruction, dependent or not, where that is more than 1; by mnemonic")
     fma_halves: Count = Field(description="FMA pipes of a sub-core, each with 16 lanes; the second multiplies no integers")
     guard_latency: Cycles = Field(description="from the instruction that sets a predicate to one that it guards, a branch or a vote among them")
-    xu_leave: Cycles = Field(description="what a result of the special function pipe takes longer to another pipe than to itself")
+    pipe_change: Cycles = Field(description="what a result takes longer to an instruction of another pipe than to one of its own")
     register_ports: Count = Field(description="registers a sub-core reads per cycle; an operand the warp's previous instruction had as well is not read again")
     branch_taken: Cycles = Field(description="from a branch to the warp's next instruction where the code jumps")
     branch_fall: Cycles = Field(description="the same where it goes on in sequence")

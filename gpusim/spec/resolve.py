@@ -19,7 +19,7 @@ class SimtCosts:
     latency: dict[str, float]
     gap: dict[str, float]
     guard_latency: float
-    xu_leave: float
+    pipe_change: float
     register_ports: int
     branch_taken: float
     branch_fall: float

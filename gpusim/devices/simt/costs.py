@@ -26,12 +26,12 @@ _CONSTANT = frozenset(("LDC", "ULDC"))
 
 WAIT, SHORT, LONG, IMC = (REASONS.index(r) for r in ("wait", "short_scoreboard", "long_scoreboard", "imc_miss"))
 
-Issue = tuple[int, int, int, float, float, tuple[int, ...], tuple[int, ...], int, int, int, float, Instr]
+Issue = tuple[int, int, int, float, float, tuple[int, ...], tuple[int, ...], tuple[int, ...], int, int, int, float, Instr]
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """blocks[b]: what a warp issues in block b: (kind, pipe, other pipe, cycles on it, latency, dst, registers it waits for, number in the code,
+    """blocks[b]: what a warp issues in block b: (kind, pipe, other pipe, cycles on it, latency, dst, registers it waits for from its own pipe, and from others, number in the code,
     issue cycles, issue cycles when the warp's previous instruction has its operands, cycles until the warp's next issue, Instr).
     why: register -> index of the stall reason while it is awaited. lines: number -> source line. position: Access -> place in the block's touches."""
 
@@ -50,11 +50,13 @@ def compile_code(code: Code, machine: Machine) -> Compiled:
     lines: list[int] = []
     for block in code.blocks:
         row: list[Issue] = []
+        uses.enter(block)
         before: Instr | None = None
         for instr in block.instrs:
             row.append(_issue(instr, before, number, uses, machine))
             lines.append(instr.line)
             before = instr
+            uses.leave(instr)
             number += 1
         blocks.append(tuple(row))
     position = {access: place for block in code.blocks for place, access in enumerate(block.accesses)}
@@ -71,16 +73,16 @@ def _issue(instr: Instr, before: Instr | None, number: int, uses: _Registers, ma
     latency = _pick(simt.latency, instr.op, name)
     if instr.op in _PREDICATE_WRITERS and uses.guards(instr):
         latency = max(latency, simt.guard_latency)
-    if name == "xu" and not uses.feeds_only_xu(instr):
-        latency += simt.xu_leave
     kind = BARRIER if instr.op.startswith("BAR") else SHARED if name in _SHARED_PIPES else PLAIN
     read = uses.vector(instr)
     again = len(read - uses.vector(before)) if before is not None else len(read)
-    needs = tuple(dict.fromkeys(instr.srcs + instr.dst))
+    needs = dict.fromkeys(instr.srcs + instr.dst)
+    far = tuple(r for r in instr.srcs if uses.pipe(r) != name)
+    near = tuple(r for r in needs if r not in far)
     ports = simt.register_ports
     issue = (max(1, -(-len(read) // ports)), max(1, -(-again // ports)))
     gap = simt.gap.get(instr.op, 1.0)
-    return (kind, pipe, other, _pick(simt.interval, instr.op, name), latency, instr.dst, needs, number, *issue, gap, instr)
+    return (kind, pipe, other, _pick(simt.interval, instr.op, name), latency, instr.dst, near, far, number, *issue, gap, instr)
 
 
 def _pipe(instr: Instr) -> str:
@@ -112,17 +114,30 @@ class _Registers:
                 self.why[r] = max(self.why[r], reason)
             for r in instr.srcs:
                 self.readers[r].append(instr)
+        self.pipes = [pipe_of(w[-1].op) if w else "" for w in writers]
+        self.here: dict[int, str] = {}
         self.scalar = [not w or all(_scalar(i) for i in w) for w in writers]
 
     def vector(self, instr: Instr) -> frozenset[int]:
         """The registers of `instr` that are read from the register file."""
         return frozenset(r for r in instr.srcs if not self.scalar[r])
 
+    def enter(self, block: Block) -> None:
+        """From here on the writer of a register is sought in `block`: the last one, as in a loop, until an earlier one is passed."""
+        self.here = {}
+        for instr in block.instrs:
+            self.leave(instr)
+
+    def leave(self, instr: Instr) -> None:
+        for r in instr.dst:
+            self.here[r] = pipe_of(instr.op)
+
+    def pipe(self, register: int) -> str:
+        """The pipe whose result `register` most likely holds."""
+        return self.here.get(register) or self.pipes[register]
+
     def guards(self, instr: Instr) -> bool:
         return any(reader.op not in _PREDICATE_OPERAND for r in instr.dst for reader in self.readers[r])
-
-    def feeds_only_xu(self, instr: Instr) -> bool:
-        return all(pipe_of(reader.op) == "xu" for r in instr.dst for reader in self.readers[r])
 
 
 def _scalar(instr: Instr) -> bool:

@@ -45,7 +45,7 @@ class SharedPipe:
 
     def issue(self, warp: Warp, ins: Issue, t: float) -> tuple[float, float]:
         """(when the sub-core may send the next such instruction, when the result is there)."""
-        instr = ins[11]
+        instr = ins[12]
         touch = _NOTHING
         if instr.access is not None:
             touch = warp.path.touches[warp.at][self.position[instr.access]]

@@ -61,6 +61,7 @@ class Sm:
         self.population = [0] * machine.subcores
         self.taken, self.switch = simt.branch_taken, simt.side_switch
         self.fall = simt.branch_fall
+        self.cross = simt.pipe_change
         self.barrier_base, self.barrier_step, self.barrier_free = machine.barrier_base, machine.barrier_per_warp, 0.0
         self.between = max(machine.cta_change, 0.0)
         self.dispatch = machine.per_cta * around.active_sms
@@ -130,7 +131,7 @@ class Sm:
         before = blocks[at] if at >= 0 else -1
         mask = masks[at] if at >= 0 else 0
         why = WAIT
-        jumped = at >= 0 and warp.ins[11].op == "BRA"
+        jumped = at >= 0 and warp.ins[12].op == "BRA"
         while True:
             at += 1
             if at >= len(blocks):
@@ -159,7 +160,7 @@ class Sm:
             return True
         free, done = self.pipe.issue(warp, ins, t)
         core.free[ins[1]] = max(core.free[ins[1]], free)
-        self.throttle[ins[1]] = LG if ins[11].op in _LG_OPS else MIO
+        self.throttle[ins[1]] = LG if ins[12].op in _LG_OPS else MIO
         regs = warp.regs
         for d in ins[5]:
             regs[d] = done
@@ -225,8 +226,8 @@ class Sm:
         rows: dict[int, list[float]] = {}
         for passes, lanes, block in zip(self.passes, self.lanes, self.compiled.blocks, strict=True):
             for ins in block:
-                row = rows.setdefault(ins[11].line, [0, 0, 0.0])
+                row = rows.setdefault(ins[12].line, [0, 0, 0.0])
                 row[0] += passes
                 row[1] += lanes
-                row[2] += self.waited[ins[7]]
+                row[2] += self.waited[ins[8]]
         return {line: LineCost(int(a), int(b), c) for line, (a, b, c) in sorted(rows.items())}

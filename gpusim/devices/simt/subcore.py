@@ -121,7 +121,7 @@ class SubCore:
     def _issue(self, warp: Warp, t: float) -> float:
         """Issue `warp` at t; returns when the sub-core may issue again."""
         sm = self.sm
-        kind, pipe, other, hold, latency, dst, _, number, slots, slots_again, gap, _ = ins = warp.ins
+        kind, pipe, other, hold, latency, dst, _, _, number, slots, slots_again, gap, _ = ins = warp.ins
         ready, last = warp.ready, warp.last
         stalls = sm.stalls
         if ready > last:
@@ -173,6 +173,12 @@ class SubCore:
             if regs[r] > ready:
                 ready = regs[r]
                 why = reasons[r]
+        if ins[7]:
+            cross = self.sm.cross
+            for r in ins[7]:
+                if regs[r] + cross > ready:
+                    ready = regs[r] + cross
+                    why = reasons[r]
         warp.ready, warp.why = ready, why
         if ready <= t + 1 and self.current is None:
             self.current = warp
