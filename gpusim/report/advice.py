@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpusim.report import simt_advice as simt
 from gpusim.report.formulas import slot_fill, useful_share
 from gpusim.report.units import percent, plural
 
@@ -87,6 +88,84 @@ ROWS: tuple[Row, ...] = (
 )
 
 
+#: for kernels of threads
+THREAD_ROWS: tuple[Row, ...] = (
+    Row(
+        lambda r: r.run.occupancy.spilled_registers > 0,
+        "{r.run.occupancy.spilled_registers} registers a thread spill to local memory: allow more registers, or keep fewer values at a time.",
+    ),
+    Row(
+        simt.scattered,
+        "The {kind} of {buffer} at line {line} ({text}) moves {sectors} sectors an access where {least} would do: let neighbouring threads use neighbouring "
+        "elements, or bring the data through shared memory.",
+    ),
+    Row(
+        simt.conflicting,
+        "{bank_buffer} at line {bank_line} ({bank_text}) takes {passes} passes of shared memory an access: pad its rows by one element, or change which thread "
+        "uses which element, so that the lanes fall into different banks.",
+    ),
+    Row(
+        simt.crowded,
+        "Up to {crowd} lanes of a warp meet at one address in the atomic at line {crowd_line} ({crowd_text}), and are served one after the other: combine "
+        "values within the warp or in shared memory first.",
+    ),
+    Row(
+        simt.divergent,
+        "Only {lanes} of {all_lanes} lanes are active in the mean; most are lost at line {branch_line} ({branch_text}), where {branch_lanes} are: let the "
+        "threads of a warp take the same way, by sorting the work or by giving each way to whole warps.",
+    ),
+    Row(
+        _limited_by("wave tail"),
+        "The last of {r.waves} waves has {tail} for {r.run.slots} slots, and {idle} of all slot time is empty: "
+        "choose a grid that fills whole waves ({full} CTAs instead of {r.ctas}), or let fewer CTAs do more in a loop over the grid.",
+    ),
+    Row(
+        _limited_by("small grid"),
+        "{free} of {r.run.slots} slots are empty, for there are only {ctas}: more, smaller blocks would put more warps to work.",
+    ),
+    Row(
+        simt.few_warps,
+        "Latency sets the time (mostly {reason}, {wait} of the warps' life), and an SM holds only {warps} of {most_warps} warps, limited by {r.limiter}: "
+        "with less of that, more warps would hide it.",
+    ),
+    Row(
+        _limited_by("cta dispatch"),
+        "Starting {ctas} is the limit, {busy} of the time: let each thread do more, in a loop over the grid.",
+    ),
+    Row(
+        _limited_by("dram", "l2", "sm fill", "sm store"),
+        "Moving data is the limit ({r.bottleneck}), {busy} of the time: only fewer bytes would help: smaller types, or data used again "
+        "from shared memory or registers.",
+    ),
+    Row(
+        _limited_by("shared"),
+        "Shared memory is the limit, {busy} of the time: keep more in registers, or use wider accesses.",
+    ),
+    Row(
+        _limited_by("issue", "lsu", "alu", "fma", "xu"),
+        "Instructions are the limit ({r.bottleneck}), {busy} of the time: only fewer of them, or cheaper ones, would help; see source_view().",
+    ),
+    Row(
+        _waits_for("long_scoreboard"),
+        "No resource is busy; warps wait for memory {wait} of their life: let each thread have several loads in flight, or more warps.",
+    ),
+    Row(
+        _waits_for("barrier"),
+        "No resource is busy; warps wait for each other at barriers {wait} of their life: fewer barriers, or more and smaller blocks per SM.",
+    ),
+    Row(
+        _limited_by("latency"),
+        "No resource is busy; latency sets the time (mostly {reason}, {wait} of the warps' life): more independent work per thread or more warps "
+        "would hide it.",
+    ),
+    Row(lambda r: True, "{r.bottleneck} is the limit, {busy} of the time."),
+)
+
+
+def _threads(r: Report) -> bool:
+    return r.run.profile is not None
+
+
 def main_wait(report: Report) -> str:
     """The largest reason for which warps did not issue; "none" if they never waited."""
     return next((reason for reason in report.stalls if reason != "selected"), "none")
@@ -94,8 +173,10 @@ def main_wait(report: Report) -> str:
 
 def advise(report: Report) -> str:
     """The sentence of the first row that holds."""
-    row = next(row for row in ROWS if row.holds(report))
-    return row.say.format(r=report, **_numbers(report))
+    rows = THREAD_ROWS if _threads(report) else ROWS
+    row = next(row for row in rows if row.holds(report))
+    more = simt.numbers(report) if _threads(report) else {}
+    return row.say.format(r=report, **_numbers(report), **more)
 
 
 def _numbers(r: Report) -> dict[str, int | str]:

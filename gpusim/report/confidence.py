@@ -15,6 +15,7 @@ from gpusim.trace.run import Run
 
 #: class -> whether a run belongs to it; the first that holds. What decides the error is how the kernel is fed, not its size.
 CLASSES: tuple[tuple[str, Callable[[Run], bool]], ...] = (
+    ("threads", lambda run: run.profile is not None),
     ("narrow copies", lambda run: bool(run.notes)),
     ("no pipeline", lambda run: run.params.get("stages") == 1),
     ("pipelined, one CTA per SM", lambda run: run.occupancy.ctas_per_sm == 1),

@@ -49,6 +49,27 @@ def useful_share(run: Run) -> float | None:
     return share(run.flops, 2 * fma) if fma else None
 
 
+def active_threads(run: Run) -> float | None:
+    """Mean active lanes of an issued instruction, of 32. Only where a run counts lanes."""
+    return share(run.counters.get("thread_instructions"), run.counters.get("instructions"))
+
+
+def sectors_per_request(run: Run) -> float | None:
+    """Mean 32-byte sectors of a warp's access to global memory: 4 where 32 lanes use 4 bytes each, side by side."""
+    requests = total(run.counters, "l1_load_requests", "l1_store_requests")
+    return share(total(run.counters, "l1_load_sectors", "l1_store_sectors"), requests)
+
+
+def bank_conflicts(run: Run) -> int | None:
+    """Passes of shared memory beyond what lanes side by side need."""
+    return total(run.counters, "shared_load_conflicts", "shared_store_conflicts")
+
+
+def achieved_occupancy(run: Run, spec: GpuSpec) -> float | None:
+    """Mean resident warps of a working SM over the most that it holds."""
+    return share(run.warps_active, spec.sm.max_warps)
+
+
 def l2_hit_rate(run: Run) -> float | None:
     """Share of the sectors that L2 received which hit the half that was asked."""
     return share(run.counters.get("l2_hit_sectors"), total(run.counters, "l2_read_sectors", "l2_write_sectors"))

@@ -11,7 +11,11 @@ from gpusim.spec.device import GpuSpec
 from gpusim.trace.run import Protocol, Run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
     import numpy as np
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +123,26 @@ class Report:
     def l1_hit_rate(self) -> float | None:
         return formulas.l1_hit_rate(self.run)
 
+    @property
+    def active_threads(self) -> float | None:
+        """Mean active lanes of an issued instruction, of 32; None for kernels of tiles."""
+        return formulas.active_threads(self.run)
+
+    @property
+    def sectors_per_request(self) -> float | None:
+        """Mean 32-byte sectors of a warp's access to global memory; None for kernels of tiles."""
+        return formulas.sectors_per_request(self.run)
+
+    @property
+    def bank_conflicts(self) -> int | None:
+        """Passes of shared memory beyond what lanes side by side need."""
+        return formulas.bank_conflicts(self.run)
+
+    @property
+    def achieved_occupancy(self) -> float | None:
+        """Mean resident warps of a working SM over the most that it holds; None where the run does not know it."""
+        return formulas.achieved_occupancy(self.run, self.spec)
+
     @cached_property
     def stalls(self) -> dict[str, float]:
         """Nsight's stall reason -> share of the warps' life, largest first; "selected" is issuing. They add up to 1."""
@@ -175,6 +199,26 @@ class Report:
         from gpusim.report.text import render
 
         return render(self, detailed=True)
+
+    def source_view(self) -> str:
+        """The lines of a SIMT kernel beside what each costs, as a text table. GpusimError for kernels of tiles."""
+        from gpusim.report.simt_source import source_view
+
+        return source_view(self.run)
+
+    def plot_divergence(
+        self, path: str | Path | None = None, *, warps: Sequence[tuple[int, int]] | None = None, cycles: tuple[float, float] | None = None
+    ) -> Figure:
+        """The active lanes of some warps over time; see `report.simt_plot.plot_divergence`. Needs a run with timeline=True."""
+        from gpusim.report.simt_plot import plot_divergence
+
+        return plot_divergence(self.run, path, warps=warps, cycles=cycles)
+
+    def trace(self, path: str | Path) -> None:
+        """Write the timeline of the timed warps to `path` as Chrome's JSON, for Perfetto. Needs a run with timeline=True."""
+        from gpusim.report.simt_trace import write_trace
+
+        write_trace(self.run, path)
 
     def __str__(self) -> str:
         from gpusim.report.text import render

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from gpusim.errors import GpusimError
 from gpusim.trace.profile import AccessCost, LineCost, Profile
 from gpusim.trace.run import Run
 
@@ -32,8 +33,7 @@ class LineView:
 
 def lines(run: Run) -> tuple[LineView, ...]:
     """Every line of the kernel's source, in order; lines of device functions in other files stand behind."""
-    profile = run.profile
-    assert profile is not None
+    profile = profile_of(run)
     costs = {cost.line: cost for cost in profile.lines}
     shown = range(profile.first_line, profile.first_line + len(profile.source))
     others = [line for line in sorted(costs) if line not in shown]
@@ -100,3 +100,10 @@ def text_of(profile: Profile, line: int) -> str:
     """The source text of `line`, without indentation; "" if it is not in the kernel's source."""
     at = line - profile.first_line
     return profile.source[at].strip() if 0 <= at < len(profile.source) else ""
+
+
+def profile_of(run: Run) -> Profile:
+    """The profile of a kernel of threads. GpusimError for kernels of tiles."""
+    if run.profile is None:
+        raise GpusimError(f"{run.kernel} is not a kernel of threads: it has no source lines.", hint="Only kernels written with cuda.jit have them.")
+    return run.profile

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpusim.report.simt_lines import LineView, lines
+from gpusim.report.simt_lines import LineView, lines, profile_of
 from gpusim.report.units import count, percent
 from gpusim.trace.run import Run
 
@@ -42,14 +42,14 @@ LEGEND = (
 def source_view(run: Run) -> str:
     """A table: line number, source text, and the columns of `COLUMNS`."""
     views = lines(run)
-    assert run.profile is not None
+    profile = profile_of(run)
     wide = min(WIDEST, max(NARROWEST, *(len(v.text.rstrip()) for v in views))) if views else NARROWEST
     rows = [("line", f"{'source of ' + run.kernel:{wide}}", *(name for name, _ in COLUMNS))]
     rows += [(str(v.line), f"{_cut(v.text.rstrip(), wide):{wide}}", *(show(v) for _, show in COLUMNS)) for v in views]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     names = ("", "", *(name for name, _ in COLUMNS))
     body = ["  ".join(_placed(cell, w, name) for cell, w, name in zip(row, widths, names, strict=True)).rstrip() for row in rows]
-    where = f"{run.profile.file}: " if run.profile.file else ""
+    where = f"{profile.file}: " if profile.file else ""
     return "\n".join([f"{where}{run.kernel} on {run.gpu}, {count(run.cycles)} cycles", *body, "", *LEGEND])
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gpusim.report import formulas
 from gpusim.report.confidence import errors_of, kernel_class
 from gpusim.report.protocol import MEANING
+from gpusim.report.simt_text import simt
 from gpusim.report.units import count, microseconds, percent, plural, size
 from gpusim.trace.counters import MEANINGS
 
@@ -30,7 +31,7 @@ def render(report: Report, *, detailed: bool = False, parameters: bool = True) -
     lines = [f"{report.kernel} on {report.gpu}"]
     if parameters:
         lines += wrap("parameters", "  ".join(f"{name}={value}" for name, value in report.params.items()))
-    for part in (_result, _machine, _traffic, _reasons, _provenance):
+    for part in (_result, _machine, simt, _traffic, _reasons, _provenance):
         for label, text in part(report):
             lines += wrap(label, text)
     if detailed:
@@ -49,6 +50,8 @@ def wrap(label: str, text: str) -> list[str]:
 def _result(r: Report) -> Iterator[Line]:
     yield "grid", f"{plural(r.ctas, 'CTA')}, {plural(r.waves, 'wave')} of {count(r.run.slots)} slots, {count(r.tail_ctas)} in the last wave"
     yield "time", f"{microseconds(r.time_us)}, {count(r.cycles)} cycles at {r.clock_mhz:.0f} MHz"
+    if not r.run.flops:
+        return
     rate = f"{r.tflops:.4g} TFLOP/s"
     if r.fraction_of_peak is not None:
         rate += f", {percent(r.fraction_of_peak)} of the published dense {r.params['dtype']} peak ({r.peak_tflops:.4g} TFLOP/s)"

@@ -82,7 +82,14 @@ def facts(program: SimtProgram, geometry: Geometry, args: Sequence[Any]) -> Laun
     """The uniform parameters that `program` reads, with their values in this launch."""
     if len(args) != len(program.args):
         raise GpusimError(f"{program.name} takes {len(program.args)} arguments, {len(args)} were given.", where=program.file)
-    return LaunchFacts(geometry, {(p.arg, p.what): _uniform(args[p.arg], p.what, p.reg.dtype) for p in program.params})
+    params = {(p.arg, p.what): _uniform(args[p.arg], p.what, p.reg.dtype) for p in program.params}
+    return LaunchFacts(geometry, params, overlapping(args))
+
+
+def overlapping(args: Sequence[Any]) -> frozenset[int]:
+    """Numbers of array arguments whose memory another one covers too."""
+    arrays = [(i, a) for i, a in enumerate(args) if isinstance(a, np.ndarray) and a.ndim]
+    return frozenset(i for i, a in arrays for j, b in arrays if i != j and np.may_share_memory(a, b))
 
 
 def _uniform(value: Any, what: str, dtype: str) -> int | float | bool:

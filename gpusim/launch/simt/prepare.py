@@ -41,13 +41,12 @@ class Ready:
 
 def prepare(kernel: Any, geometry: Geometry, args: Sequence[Any], spec: GpuSpec, registers: int | None, clock_mhz: float | None) -> Ready:
     """`kernel` (a SimtProgram, or what has `.program_for(tuple[Arg, ...])`) for this launch. GpusimError for what the device cannot do."""
-    from gpusim.ir.simt.rewrites import optimise
     from gpusim.lower.simt import lower
 
     check_geometry(geometry, spec)
     program = kernel if isinstance(kernel, SimtProgram) else kernel.program_for(describe(args))
     known = facts(program, geometry, args)
-    code = lower(optimise(program, known), known)
+    code = lower(program, known)
     return ready(code, known, geometry, spec, registers, clock_mhz)
 
 
