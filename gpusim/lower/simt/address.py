@@ -1,0 +1,320 @@
+"""Addresses: what it takes to turn an index into an address, and how addresses are shared.
+
+- Global memory: base pointer + index in one IMAD.WIDE. Accesses that differ by a constant share it; a constant multiple of a stride
+  costs one more. An index that was already an address in an earlier part of the code is added as shift, LEA, LEA.HI.X.
+- In a loop whose counter moves the index by a constant, a pointer is carried along (add, add with carry, two copies because loads want an
+  aligned pair); where the step is a register, IMAD.WIDE adds it.
+- Shared memory: base + index in one LEA or IMAD per term of a sum; constants go into the instruction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpusim.ir.simt.nodes import Buffer, Value
+from gpusim.ir.simt.walk import itemsize
+from gpusim.lower.simt.expr import Split
+from gpusim.lower.simt.flow import Loop
+from gpusim.lower.simt.writer import Writer
+
+
+@dataclass(frozen=True, slots=True)
+class _Carried:
+    """An index that grows by `step` (a number of `Numbers`) with every iteration of `loop`."""
+
+    loop: Loop
+    step: int
+
+
+def address(w: Writer, buffer: Buffer, index: Value) -> tuple[int, ...]:
+    """Machine registers that the access reads for its address; emits what computes them."""
+    number = w.numbers.of(index)
+    part = w.numbers.split(number)
+    if buffer.space == "global":
+        return (_descriptor(w), _global(w, buffer, part))
+    if buffer.space == "const":
+        return () if part.base is None and not part.strides else (_scaled(w, _whole(w, part), itemsize(buffer.dtype), None),)
+    base = _base(w) if buffer.space == "shared" else None
+    if part.base is None and not part.strides:
+        return () if base is None else (base,)
+    return (_local(w, buffer, _whole(w, part), base),)
+
+
+def _whole(w: Writer, part: Split) -> int:
+    """The part without its constant, as one number."""
+    number = part.base
+    for times, node in part.strides:
+        term = w.numbers.combine("mul", (node, w.numbers.imm(times)))
+        number = term if number is None else w.numbers.combine("add", (number, term))
+    assert number is not None
+    return number
+
+
+def _descriptor(w: Writer) -> int:
+    return w.once("descriptor", "ULDC", size=0)
+
+
+def _base(w: Writer) -> int:
+    """Where the CTA's shared memory begins."""
+    at = w.outside(())
+    found = w.find("shared", at)
+    if found is None:
+        number, start, found = (w.fresh(0) for _ in range(3))
+        w.emit("S2UR", (number,), (), at)
+        w.emit("UMOV", (start,), (), at)
+        w.emit("ULEA", (found,), (number, start), at)
+        w.remember("shared", at, found)
+    return found
+
+
+# global memory
+
+
+def _global(w: Writer, buffer: Buffer, part: Split) -> int:
+    carried = None if w.guards else _carried(w, part)
+    if carried is not None and not w.numbers.constant(carried.step) and w.numbers.table[_whole(w, part)].op == "reg":
+        carried = None
+    return _carry(w, buffer, part, carried) if carried is not None else _plain(w, buffer, part)
+
+
+def _plain(w: Writer, buffer: Buffer, part: Split) -> int:
+    leaves = frozenset[int]()
+    for node in (*(() if part.base is None else (part.base,)), *(n for _, n in part.strides)):
+        leaves |= w.numbers.leaves(node)
+    at = w.outside(leaves)
+    key = ("address", buffer.id, part.base, part.strides)
+    found = w.find(key, at)
+    if found is not None:
+        return found
+    if part.strides:
+        found = _strided(w, buffer, part, at)
+    elif part.base is None:
+        found = _pointer(w, buffer, at)
+    else:
+        found = _indexed(w, buffer, part.base, at)
+    w.remember(key, at, found)
+    return found
+
+
+def _strided(w: Writer, buffer: Buffer, part: Split, at: int) -> int:
+    """Another access of the same buffer that differs in one stride, plus the difference; else the sum as an index."""
+    times, node = part.strides[-1]
+    for other in (t for t in range(times - 1, -1, -1)):
+        rest = (*part.strides[:-1], (other, node)) if other else part.strides[:-1]
+        near = w.find(("address", buffer.id, part.base, rest), at)
+        if near is not None:
+            step = materialise(w, w.numbers.combine("mul", (node, w.numbers.imm(times - other))), at)
+            return _wide(w, step, near, at)
+    if part.base is None:
+        return _indexed(w, buffer, _whole(w, part), at)
+    near = _plain(w, buffer, Split(part.base, 0, part.strides[:-1]))
+    return _wide(w, materialise(w, w.numbers.combine("mul", (node, w.numbers.imm(times))), at), near, at)
+
+
+def _indexed(w: Writer, buffer: Buffer, base: int, at: int) -> int:
+    index = materialise(w, base, at)
+    used = w.known.get(("wide", base, itemsize(buffer.dtype)), [])
+    here = (w.block, w.part)
+    if any((b, p) != here and w.flow.dominates(b, at) for b, p in used):
+        pointer, sign, low, high = w.once(("pointer", buffer.id), "ULDC", size=0), w.fresh(), w.fresh(), w.fresh(2)
+        w.emit("SHF", (sign,), (index,), at)
+        w.emit("LEA", (low,), (index, pointer), at)
+        w.emit("LEA.HI.X", (high,), (index, pointer, sign, low), at)
+        return high
+    w.known.setdefault(("wide", base, itemsize(buffer.dtype)), []).append((w.block, w.part))
+    return _wide(w, index, _pointer(w, buffer, at), at)
+
+
+def _wide(w: Writer, index: int, pointer: int, at: int) -> int:
+    found = w.fresh(2)
+    w.emit("IMAD.WIDE", (found,), (index, pointer), at)
+    return found
+
+
+def _pointer(w: Writer, buffer: Buffer, at: int) -> int:
+    """The buffer's address. Under a condition in a loop it is loaded anew."""
+    key = ("pointer64", buffer.id)
+    found = w.find(key, at)
+    if found is None:
+        found = w.fresh(2)
+        w.emit("LDC", (found,), (), at, bits=64)
+        w.remember(key, at, found)
+    return found
+
+
+# loops
+
+
+def _carried(w: Writer, part: Split) -> _Carried | None:
+    """How the address moves in the innermost loop that changes it, if it moves evenly."""
+    if part.base is None and not part.strides:
+        return None
+    number = _whole(w, part)
+    for loop in w.flow.loops[w.block]:
+        moving = [r for r in w.numbers.leaves(number) if w.flow.changes(loop, r)]
+        if not moving:
+            continue
+        if len(moving) > 1:
+            return None
+        step, slope = _step(w, loop, moving[0]), w.numbers.slope(number, moving[0])
+        if step is None or slope is None or any(w.flow.changes(loop, r) for r in w.numbers.leaves(slope)):
+            return None
+        return _Carried(loop, w.numbers.combine("mul", (slope, step)))
+    return None
+
+
+def _step(w: Writer, loop: Loop, reg: int) -> int | None:
+    """What a counter grows by: it is written once in the loop, by an add of something that the loop does not change."""
+    inside = [item for item in w.flow.defs[reg] if loop.blocks >> item.block & 1]
+    if len(inside) != 1 or inside[0].guards or len(w.flow.defs[reg]) < 2:
+        return None
+    stmt = inside[0].stmt
+    while getattr(stmt, "op", "") in ("mov", "cvt"):
+        source = w.flow.single(stmt.args[0].id) if hasattr(stmt.args[0], "id") else None  # type: ignore[union-attr]
+        if source is None:
+            return None
+        stmt = source.stmt
+    if getattr(stmt, "op", "") not in ("add", "sub"):
+        return None
+    this = w.numbers.combine(stmt.op, tuple(w.numbers.of(a) for a in stmt.args))  # type: ignore[union-attr]
+    step = w.numbers.combine("add", (this, w.numbers.combine("mul", (w.numbers.intern("reg", value=reg), w.numbers.imm(-1)))))
+    return _without(w, this, reg) if step is not None else None
+
+
+def _without(w: Writer, total: int, reg: int) -> int | None:
+    """total - reg, where total is a sum with `reg` as one term."""
+    node = w.numbers.table[total]
+    if node.op != "add":
+        return None
+    own = w.numbers.intern("reg", value=reg)
+    if own in node.args:
+        return node.args[0] if node.args[1] == own else node.args[1]
+    return None
+
+
+def _carry(w: Writer, buffer: Buffer, part: Split, carried: _Carried) -> int:
+    """A pointer of the loop. Its first value is computed in front; it moves on at the end of the block."""
+    key = ("carried", buffer.id, part.base, part.strides, carried.loop.header)
+    found = w.find(key, w.block)
+    if found is not None:
+        return found
+    entry = carried.loop.entry
+    found = _begin(w, buffer, part, entry)
+    w.remember(key, w.block, found)
+    if w.numbers.constant(carried.step) is None:
+        step = materialise(w, carried.step, entry)
+        w.afterwards(carried.loop.latch, "IMAD.WIDE", found, (step, found))
+        return found
+    low, high, pair = w.fresh(), w.fresh(), w.fresh(2)
+    w.emit("MOV", (pair,), (found,))
+    w.emit("IMAD.MOV", (pair,), (found, pair))
+    w.afterwards(carried.loop.latch, "IADD3", low, (found,))
+    w.afterwards(carried.loop.latch, "IADD3.X", found, (low, found))
+    return pair
+
+
+def _begin(w: Writer, buffer: Buffer, part: Split, entry: int) -> int:
+    found = w.fresh(2)
+    index = materialise(w, _whole(w, part), entry)
+    w.emit("IMAD.WIDE", (found,), (index, _pointer(w, buffer, entry)), entry)
+    return found
+
+
+# shared and local memory
+
+
+def _local(w: Writer, buffer: Buffer, number: int, base: int | None) -> int:
+    carried = None if w.guards else _carried(w, Split(number))
+    scale = itemsize(buffer.dtype)
+    if carried is None or w.numbers.constant(carried.step) is None:
+        return _scaled(w, number, scale, base)
+    key = ("carried", buffer.space, scale, number, carried.loop.header)
+    found = w.find(key, w.block)
+    if found is None:
+        found = _scaled(w, number, scale, base, carried.loop.entry)
+        w.known.pop(("scaled", number, scale, base), None)
+        w.afterwards(carried.loop.latch, "VIADD", found, (found,))
+        w.remember(key, w.block, found)
+    return found
+
+
+def _scaled(w: Writer, number: int, scale: int, base: int | None, at: int | None = None) -> int:
+    """base + scale * number: one instruction per term of a sum, none for terms that are known."""
+    at = w.outside(w.numbers.leaves(number)) if at is None else at
+    key = ("scaled", number, scale, base)
+    found = w.find(key, at)
+    if found is not None:
+        return found
+    node = w.numbers.table[number]
+    factor = next((a for a in node.args if w.numbers.constant(a) is not None), None) if node.op == "mul" else None
+    if node.op == "add" and w.find(("number", number), at) is None and base is not None:
+        first, second = sorted(node.args, key=lambda a: len(w.numbers.leaves(a)))
+        found = _scaled(w, second, scale, _scaled(w, first, scale, base, at), at)
+    elif factor is not None and w.find(("number", number), at) is None:
+        other = node.args[0] if node.args[1] == factor else node.args[1]
+        found = _scaled(w, other, scale * (w.numbers.constant(factor) or 0), base, at)
+    else:
+        found = w.fresh()
+        op = "LEA" if scale > 0 and scale.bit_count() == 1 else "IMAD"
+        w.emit(op, (found,), (materialise(w, number, at), *(() if base is None else (base,))), at)
+    w.remember(key, at, found)
+    return found
+
+
+# integer expressions
+
+
+def materialise(w: Writer, number: int, at: int) -> int:
+    """A machine register that holds the number in block `at`, with multiply-add, shift-add and three-input adds."""
+    node = w.numbers.table[number]
+    if node.op == "reg":
+        return w.machine(node.value, at)
+    found = w.find(("number", number), at)
+    if found is not None:
+        return found
+    place = w.outside(w.numbers.leaves(number))
+    at = place if w.flow.dominates(place, at) else at
+    found = w.find(("number", number), at)
+    if found is None:
+        found = w.fresh()
+        op, srcs = _combine(w, number, at)
+        w.emit(op, (found,), srcs, at)
+        w.remember(("number", number), at, found)
+    return found
+
+
+def _combine(w: Writer, number: int, at: int) -> tuple[str, tuple[int, ...]]:
+    node = w.numbers.table[number]
+    if node.op == "imm":
+        return "IMAD.MOV", ()
+    parts = [a for a in node.args if w.numbers.constant(a) is None]
+    if node.op == "add":
+        for i, a in enumerate(parts):
+            inner = w.numbers.table[a]
+            if inner.op in ("mul", "add") and w.find(("number", a), at) is None:
+                rest = parts[:i] + parts[i + 1 :]
+                inside = [x for x in inner.args if w.numbers.constant(x) is None]
+                return _fused(w, inner.op, inner.args), tuple(materialise(w, x, at) for x in (*inside, *rest))
+        return "IADD3", tuple(materialise(w, a, at) for a in parts)
+    if node.op == "mul":
+        return _fused(w, "mul", node.args) if len(parts) == 2 else _shift(w, node.args), tuple(materialise(w, a, at) for a in parts)
+    op = {"and": "LOP3", "or": "LOP3", "xor": "LOP3", "shr": "SHF", "shl": "SHF", "min": "VIMNMX", "max": "VIMNMX"}.get(node.op)
+    return op or special(node.op), tuple(materialise(w, a, at) for a in parts)
+
+
+def _fused(w: Writer, op: str, args: tuple[int, ...]) -> str:
+    if op == "add":
+        return "IADD3"
+    known = next((w.numbers.constant(a) for a in args if w.numbers.constant(a) is not None), None)
+    return "LEA" if known is not None and known > 0 and known.bit_count() == 1 else "IMAD"
+
+
+def _shift(w: Writer, args: tuple[int, ...]) -> str:
+    return "SHF" if _fused(w, "mul", args) == "LEA" else "IMAD"
+
+
+def special(op: str) -> str:
+    """The instruction that reads a special register."""
+    if op.startswith("tid.") or op in ("laneid", "warpid"):
+        return "S2R"
+    return {"ntid": "ULDC", "ctaid": "S2R.CTAID", "nctaid": "LDC"}.get(op.split(".")[0], "S2R.CTAID")

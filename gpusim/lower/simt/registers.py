@@ -1,0 +1,77 @@
+"""How many 32-bit registers a thread needs: the most that live at once, as a compiler counts them.
+
+Live ranges run over the blocks in their order. A few registers are added for what the model does not hold (stack pointer, alignment of
+pairs and quads, the allocator's losses), and the hardware allocates in steps of 8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpusim.lower.simt.code import Instr
+
+GRANULE = 8
+LEAST = 16
+MOST = 255
+_EXTRA = 4
+_SHARE = 1.0
+
+
+def estimate(blocks: Sequence[Sequence[Instr]], succ: Sequence[Sequence[int]], size: dict[int, int]) -> int:
+    """Registers per thread, before rounding to the granule of the hardware."""
+    live_in = _liveness(blocks, succ)
+    most = 0
+    for b, rows in enumerate(blocks):
+        live = 0
+        for s in succ[b]:
+            live |= live_in[s]
+        words = _words(live, size)
+        most = max(most, words)
+        for row in reversed(rows):
+            for r in row.dst:
+                if live >> r & 1 and r not in row.srcs:
+                    live ^= 1 << r
+                    words -= size.get(r, 1)
+            for r in row.srcs:
+                if not live >> r & 1:
+                    live |= 1 << r
+                    words += size.get(r, 1)
+            most = max(most, words)
+    return max(LEAST, round(most * _SHARE) + _EXTRA)
+
+
+def allocated(registers: int) -> int:
+    """What the hardware sets aside per thread."""
+    return -(-registers // GRANULE) * GRANULE
+
+
+def _words(live: int, size: dict[int, int]) -> int:
+    total = 0
+    while live:
+        low = live & -live
+        total += size.get(low.bit_length() - 1, 1)
+        live ^= low
+    return total
+
+
+def _liveness(blocks: Sequence[Sequence[Instr]], succ: Sequence[Sequence[int]]) -> list[int]:
+    use, kill = [0] * len(blocks), [0] * len(blocks)
+    for b, rows in enumerate(blocks):
+        for row in rows:
+            for r in row.srcs:
+                if not kill[b] >> r & 1:
+                    use[b] |= 1 << r
+            for r in row.dst:
+                kill[b] |= 1 << r
+    live = list(use)
+    changed = True
+    while changed:
+        changed = False
+        for b in reversed(range(len(blocks))):
+            out = 0
+            for s in succ[b]:
+                out |= live[s]
+            mask = use[b] | out & ~kill[b]
+            changed |= mask != live[b]
+            live[b] = mask
+    return live

@@ -1,0 +1,86 @@
+"""The order of issue inside a block: a list scheduler, longest way to the end first, as compilers hoist loads.
+
+Latencies only rank instructions here; the cost table of the machine is elsewhere.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+
+from gpusim.lower.simt.code import Instr
+
+_LATENCY = {
+    "LDG": 60, "LDL": 60, "ATOMG": 60, "LDS": 24, "LDSM": 30, "ATOMS": 30, "SHFL": 24, "HMMA": 20, "LDC": 12, "S2R": 20, "S2UR": 20, "S2R.CTAID": 20,
+    "I2F": 16, "F2I": 16, "POPC": 16, "FLO": 16, "DADD": 12, "DMUL": 12, "DFMA": 12, "BAR": 1, "ULDC": 3,
+}  # fmt: skip
+_FENCES = frozenset(("BAR", "BAR.RED", "NOP", "WARPSYNC", "MEMBAR", "LDGDEPBAR", "DEPBAR", "BSYNC"))
+_MEMORY = frozenset(("LDG", "STG", "LDS", "STS", "LDL", "STL", "RED", "ATOMG", "ATOMS", "LDSM", "LDGSTS"))
+_WRITES = frozenset(("STG", "STS", "STL", "RED", "ATOMG", "ATOMS", "LDGSTS"))
+_SPACE = {"LDG": "g", "STG": "g", "RED": "g", "ATOMG": "g", "LDS": "s", "STS": "s", "ATOMS": "s", "LDSM": "s", "LDGSTS": "s", "LDL": "l", "STL": "l"}
+
+
+def latency(op: str) -> int:
+    return _LATENCY.get(op, 18 if op.startswith("MUFU") else 4)
+
+
+def schedule(rows: Sequence[Instr], window: int = 4000) -> list[Instr]:
+    """`rows` in the order of issue. Keeps dependencies through registers and memory, and everything on its side of a barrier."""
+    if len(rows) < 3 or len(rows) > window:
+        return list(rows)
+    succ, waits = _dependences(rows)
+    height = [0] * len(rows)
+    for i in reversed(range(len(rows))):
+        height[i] = latency(rows[i].op) + max((height[j] for j in succ[i]), default=0)
+    ready = [(-height[i], i) for i in range(len(rows)) if not waits[i]]
+    heapq.heapify(ready)
+    order: list[Instr] = []
+    free = [0] * len(rows)
+    clock = 0
+    later: list[tuple[int, int, int]] = []
+    while ready or later:
+        while later and (later[0][0] <= clock or not ready):
+            clock = max(clock, later[0][0])
+            _, rank, i = heapq.heappop(later)
+            heapq.heappush(ready, (rank, i))
+        _, i = heapq.heappop(ready)
+        order.append(rows[i])
+        for j in succ[i]:
+            free[j] = max(free[j], clock + latency(rows[i].op))
+            waits[j] -= 1
+            if not waits[j]:
+                heapq.heappush(later, (free[j], -height[j], j))
+        clock += 1
+    return order
+
+
+def _dependences(rows: Sequence[Instr]) -> tuple[list[set[int]], list[int]]:
+    succ: list[set[int]] = [set() for _ in rows]
+    writer: dict[int, int] = {}
+    readers: dict[int, list[int]] = {}
+    touched: dict[str, list[int]] = {}
+    fence = -1
+    for i, row in enumerate(rows):
+        before = {writer[r] for r in (*row.srcs, *row.dst) if r in writer}
+        before.update(j for r in row.dst for j in readers.get(r, ()))
+        if row.op in _FENCES:
+            before.update(range(fence + 1, i) if row.op != "NOP" else (j for j in range(fence + 1, i) if rows[j].op in _MEMORY))
+        if fence >= 0 and (row.op in _MEMORY or row.op in _FENCES or rows[fence].op != "NOP"):
+            before.add(fence)
+        space = _SPACE.get(row.op)
+        if space:
+            before.update(j for j in touched.get(space, ()) if row.op in _WRITES or rows[j].op in _WRITES)
+            touched.setdefault(space, []).append(i)
+        for j in before - {i}:
+            succ[j].add(i)
+        for r in row.srcs:
+            readers.setdefault(r, []).append(i)
+        for r in row.dst:
+            writer[r], readers[r] = i, []
+        if row.op in _FENCES:
+            fence, touched = i, {}
+    waits = [0] * len(rows)
+    for targets in succ:
+        for j in targets:
+            waits[j] += 1
+    return succ, waits

@@ -1,0 +1,74 @@
+"""Instruction selection: the machine instructions a warp issues for every block.
+
+One table (`table.py`) and one set of rules (`fuse.py`, `address.py`, `control.py`) for all kernels. Blocks are walked in their order; what
+loops do not change is computed in front of them; then every block is scheduled and the registers are counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpusim.ir.simt.facts import LaunchFacts
+from gpusim.lower.simt import control, registers
+from gpusim.lower.simt.code import Block, Code, Instr
+from gpusim.lower.simt.expr import Numbers
+from gpusim.lower.simt.flow import Flow, analyse
+from gpusim.lower.simt.fuse import fuse
+from gpusim.lower.simt.schedule import schedule
+from gpusim.lower.simt.statements import statement
+from gpusim.lower.simt.uniform import divergent
+from gpusim.lower.simt.writer import Writer
+
+
+def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int | None = None) -> Code:
+    """`code` with instructions, machine registers, and registers per thread.
+
+    Registers: `given_registers`, else `program.max_registers`, else the estimate. Where fewer are allowed than the estimate, the rest is
+    spilled. `facts` adds the dynamic shared memory of the launch.
+    """
+    flow = analyse(code)
+    regs, splits = divergent(flow)
+    w = _writer(flow, regs)
+    for block in code.blocks:
+        w.block = block.id
+        _block(w, block.id)
+    rows = _finish(w, splits)
+    wanted = registers.estimate(rows, flow.succ, w.size)
+    allowed = given_registers or code.program.max_registers
+    count = min(wanted, registers.MOST) if allowed is None else allowed
+    spills = max(0, wanted - count) if given_registers is None else 0
+    blocks = tuple(_filled(b, tuple(r)) for b, r in zip(code.blocks, rows, strict=True))
+    shared = code.shared_bytes + (facts.geometry.shared_bytes if facts else 0)
+    return replace(code, blocks=blocks, machine_registers=w.next, registers=count, spills=spills, shared_bytes=shared)
+
+
+def _writer(flow: Flow, regs: frozenset[int]) -> Writer:
+    program = flow.code.program
+    params = frozenset(p.reg.id for p in program.params)
+    return Writer(flow, Numbers(flow), fuse(flow), regs, program.registers, [[] for _ in flow.code.blocks], params=params)
+
+
+def _block(w: Writer, block: int) -> None:
+    if block == 0:
+        w.emit("LDC", (w.fresh(),))
+    for item in w.flow.items[block]:
+        w.guards, w.part, w.line = item.guards, item.part, item.stmt.line
+        statement(w, item)
+    w.guards = ()
+    w.tails[block] = control.ending(w, block)
+    w.settle()
+
+
+def _finish(w: Writer, splits: frozenset[int]) -> list[list[Instr]]:
+    """Schedule, then put around each block what controls the flow."""
+    opens, closes = control.barriers(w.flow, splits)
+    out: list[list[Instr]] = []
+    for block in w.flow.code.blocks:
+        head = [Instr("BSYNC", line=block.line)] * closes.get(block.id, 0)
+        tail = [Instr("BSSY", line=block.line)] * opens.get(block.id, 0)
+        out.append([*head, *schedule(w.lists[block.id]), *tail, *w.tails[block.id]])
+    return out
+
+
+def _filled(block: Block, rows: tuple[Instr, ...]) -> Block:
+    return replace(block, instrs=rows)

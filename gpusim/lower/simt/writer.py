@@ -1,0 +1,174 @@
+"""The state of selection: the instructions of every block so far, which machine register holds what, and what has been computed where.
+
+A register of the program with one definition is one machine register. One with several has a home register, which holds it between
+blocks; inside a block every definition is a new machine register, and the last one is written home.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from gpusim.ir.simt.nodes import Imm, Op, Reg, Value
+from gpusim.lower.simt.code import Instr
+from gpusim.lower.simt.expr import Numbers
+from gpusim.lower.simt.flow import Flow, Guard
+from gpusim.lower.simt.fuse import Fusion
+from gpusim.lower.simt.table import words
+
+
+@dataclass(slots=True)
+class Writer:
+    """lists: instructions per block, without what controls the flow. known: a key -> (block, machine register) where it was computed.
+    size: 32-bit registers of each machine register. late: what moves the pointers of a loop on, at the end of a block. tails: how
+    blocks end. counts: zeros set in a block."""
+
+    flow: Flow
+    numbers: Numbers
+    fusion: Fusion
+    divergent: frozenset[int]
+    next: int
+    lists: list[list[Instr]]
+    block: int = 0
+    part: int = 0
+    guards: tuple[Guard, ...] = ()
+    line: int = 0
+    env: dict[int, int] = field(default_factory=dict)
+    alias: dict[int, int] = field(default_factory=dict)
+    known: dict[object, list[tuple[int, int]]] = field(default_factory=dict)
+    size: dict[int, int] = field(default_factory=dict)
+    params: frozenset[int] = frozenset()
+    late: dict[int, list[Instr]] = field(default_factory=dict)
+    tails: dict[int, list[Instr]] = field(default_factory=dict)
+    counts: dict[object, int] = field(default_factory=dict)
+
+    def fresh(self, size: int = 1) -> int:
+        self.next += 1
+        self.size[self.next - 1] = size
+        return self.next - 1
+
+    def emit(self, op: str, dst: Iterable[int] = (), srcs: Iterable[int] = (), at: int | None = None, access: int | None = None, bits: int = 32) -> None:
+        """Append an instruction to the current block, or to block `at`. Conditions of the statement are read where it stands."""
+        read = tuple(srcs)
+        if at is None or at == self.block:
+            read += self.conditions()
+        self.lists[self.block if at is None else at].append(Instr(op, tuple(dst), read, self.line, access, bits))
+
+    def conditions(self) -> tuple[int, ...]:
+        return tuple(m for cond, _ in self.guards for m in self.operands((cond,)))
+
+    # what was computed before
+
+    def find(self, key: object, at: int) -> int | None:
+        """A machine register that holds `key` in block `at`."""
+        return next((m for b, m in self.known.get(key, ()) if self.flow.dominates(b, at)), None)
+
+    def remember(self, key: object, at: int, machine: int) -> None:
+        if at != self.block or not self.guards:
+            self.known.setdefault(key, []).append((at, machine))
+
+    def outside(self, leaves: Iterable[int]) -> int:
+        """The block where something that rests on these registers is computed: in front of all loops that do not change them."""
+        at = self.block
+        registers = tuple(leaves)
+        for loop in self.flow.loops[self.block]:
+            if any(self.flow.changes(loop, r) for r in registers):
+                break
+            at = loop.entry
+        return at
+
+    # registers of the program
+
+    def machine(self, reg: int, at: int | None = None) -> int:
+        """The machine register that holds register `reg` of the program now (in another block `at`: its home)."""
+        if reg in self.params:
+            return self.parameter(reg)
+        here = at is None or at == self.block
+        return self.alias.get(reg, self.env.get(reg, reg) if here else reg)
+
+    def parameter(self, reg: int) -> int:
+        return self.once(("param", reg), "ULDC", size=0)
+
+    def once(self, key: object, op: str, size: int = 1, leaves: Iterable[int] = (), srcs: Iterable[int] = ()) -> int:
+        """Compute `key` by one instruction in front of the loops around, unless that has been done."""
+        at = self.outside(leaves)
+        found = self.find(key, at)
+        if found is None:
+            found = self.fresh(size)
+            self.emit(op, (found,), srcs, at)
+            self.remember(key, at, found)
+        return found
+
+    def operands(self, values: Iterable[Value]) -> tuple[int, ...]:
+        """Machine registers that an instruction reads for these values: through what is folded into it."""
+        found: list[int] = []
+        for value in values:
+            if isinstance(value, Imm):
+                continue
+            item = self.flow.single(value.id) if value.id in self.fusion.folded else None
+            if item is not None and isinstance(item.stmt, Op):
+                found += self.operands(item.stmt.args)
+            else:
+                found.append(self.machine(value.id))
+        return tuple(dict.fromkeys(found))
+
+    def constant(self, value: Imm) -> int:
+        """A constant in a register, set in front of all loops."""
+        return self.once(("imm", value.value, value.dtype), "IMAD.MOV", size=max(1, words(value.dtype)))
+
+    def define(self, reg: Reg) -> int:
+        """A machine register for a new value of `reg`."""
+        if self.flow.single(reg.id) is not None:
+            self.size[reg.id] = words(reg.dtype)
+            return reg.id
+        machine = self.fresh(words(reg.dtype))
+        self.env[reg.id] = machine
+        self.size[reg.id] = words(reg.dtype)
+        return machine
+
+    def bind(self, reg: Reg, machine: int) -> None:
+        """`reg` is what `machine` holds; no instruction."""
+        if self.flow.single(reg.id) is not None:
+            self.alias[reg.id] = machine
+        else:
+            self.env[reg.id] = machine
+
+    # the end of a block
+
+    def settle(self) -> None:
+        """Bring registers that live on to their homes: the instruction that computes the value writes there, or a copy does."""
+        rows = self.lists[self.block]
+        for reg, machine in self.env.items():
+            if machine != reg and self.flow.live_out[self.block] >> reg & 1 and not self._retarget(rows, reg, machine):
+                rows.append(Instr("MOV", (reg,), (machine,), self.line))
+                self.size.setdefault(reg, self.size.get(machine, 1))
+        self.env = {}
+        rows += self.late.pop(self.block, [])
+
+    def afterwards(self, block: int, op: str, dst: int, srcs: Iterable[int]) -> None:
+        """Append at the end of a block that has not been left yet."""
+        self.late.setdefault(block, []).append(Instr(op, (dst,), tuple(srcs), self.line))
+
+    def _retarget(self, rows: list[Instr], home: int, machine: int) -> bool:
+        at = next((i for i, row in enumerate(rows) if machine in row.dst), None)
+        if at is None or machine < self.flow.code.program.registers and not self._only_here(machine):
+            return False
+        if any(home in row.srcs or home in row.dst for row in rows[at + 1 :]) or any(m == machine and r != home for r, m in self.env.items()):
+            return False
+        for part, begin in ((rows, at), (self.tails.get(self.block, []), 0)):
+            for i in range(begin, len(part)):
+                if machine in part[i].dst or machine in part[i].srcs:
+                    part[i] = replace(part[i], dst=_swap(part[i].dst, machine, home), srcs=_swap(part[i].srcs, machine, home))
+        for entries in self.known.values():
+            entries[:] = [(b, m) for b, m in entries if m != machine]
+        self.size[home] = self.size.get(machine, 1)
+        return True
+
+    def _only_here(self, reg: int) -> bool:
+        """Whether a register of the program with one definition is read in the current block alone."""
+        uses = self.flow.uses.get(reg, ())
+        return self.flow.single(reg) is not None and all(u.block == self.block for u in uses) and not set(self.flow.cond_uses.get(reg, ())) - {self.block}
+
+
+def _swap(registers: tuple[int, ...], old: int, new: int) -> tuple[int, ...]:
+    return tuple(new if r == old else r for r in registers)
