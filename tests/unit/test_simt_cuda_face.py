@@ -1,0 +1,308 @@
+"""`from gpusim import cuda` without running a kernel: arrays, devices, streams, launch shapes, signatures, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import gpusim
+from gpusim import GpusimError, cuda, float32, int32, types, void
+from gpusim.cuda.arguments import bind
+from gpusim.cuda.dispatcher import Dispatcher
+from gpusim.cuda.launching import geometry
+from gpusim.cuda.random import create_xoroshiro128p_states
+
+
+@cuda.jit
+def kernel(x: Any, n: Any) -> None:
+    x[cuda.grid(1)] = n
+
+
+@cuda.jit(device=True)
+def helper(a: Any) -> Any:
+    return a + 1
+
+
+def test_grid_and_block_in_every_form() -> None:
+    assert geometry(5, 64).grid == (5, 1, 1)
+    assert geometry((2, 3), [4, 5, 6]).block == (4, 5, 6)
+    assert geometry(np.int64(7), np.array([8, 2]), 100).shared_bytes == 100
+
+
+@pytest.mark.parametrize(
+    "grid, block, shared, words",
+    [
+        (None, 64, 0, ["no grid was given"]),
+        (1.5, 64, 0, ["grid = 1.5", "(n + threads - 1) // threads"]),
+        (0, 64, 0, ["x is 0"]),
+        ((1, 70000), 64, 0, ["y is 70000", "65535"]),
+        (1, (64, 32), 0, ["2048 threads", "at most 1024"]),
+        (1, (1, 1, 65), 0, ["z is 65", "64"]),
+        (1, (1, 2, 3, 4), 0, ["one to three integers"]),
+        (1, True, 0, ["block = True"]),
+        (1, 64, -1, ["-1 bytes"]),
+        (1, 64, 2.0, ["2.0 bytes"]),
+    ],
+)
+def test_wrong_launches_are_refused(grid: Any, block: Any, shared: Any, words: list[str]) -> None:
+    with pytest.raises(GpusimError) as error:
+        geometry(grid, block, shared, "here.py:1")
+    assert all(word in str(error.value) for word in ["here.py:1", *words])
+
+
+@pytest.mark.parametrize(
+    "value, words",
+    [
+        ([1.0, 2.0], ["list", "numpy.asarray"]),
+        ((1, 2), ["tuple", "one by one"]),
+        ("text", ["str", "numpy.frombuffer"]),
+        (None, ["NoneType"]),
+        (1 + 2j, ["complex", "two numbers"]),
+        (np.zeros(3, complex), ["complex128", "two float arrays"]),
+        (np.zeros(3, [("a", "f4"), ("b", "i4")]), ["every field"]),
+        (np.array(["a"]), ["integers"]),
+        (np.array([None]), ["convert", "numbers"]),
+        (np.zeros(3, ">f4"), ["byte order"]),
+        (2**64, ["does not fit 64 bits"]),
+        (object(), ["object", "NumPy arrays"]),
+        (np.zeros(()), ["without dimensions"]),
+    ],
+)
+def test_arguments_that_no_kernel_takes(value: Any, words: list[str]) -> None:
+    with pytest.raises(GpusimError) as error:
+        bind((value,), ("x",), "here.py:1")
+    assert all(word.lower() in str(error.value).lower() for word in ["here.py:1", "'x'", *words])
+
+
+def test_numbers_are_typed_as_in_numba() -> None:
+    made = bind((3, 2**63, True, 1.5, np.float32(2), np.int8(1)), tuple("abcdef"), "w")
+    assert [type(b.value) for b in made] == [int, np.uint64, bool, float, np.float32, np.int8]
+
+
+def test_the_number_of_arguments_is_checked() -> None:
+    with pytest.raises(GpusimError, match=r"takes 2 arguments \(x, n\), 1 were given"):
+        kernel[1, 1](np.zeros(1))
+
+
+def test_strided_host_arrays_travel_as_copies_and_come_back() -> None:
+    base = np.arange(10.0)
+    bound = bind((base[::2],), ("x",), "w")[0]
+    assert bound.value.flags.c_contiguous and bound.after is not None
+    bound.value[:] = -1
+    bound.after()
+    np.testing.assert_array_equal(base[::2], -1)
+    assert base[1] == 1
+
+
+class Foreign:
+    """Has __array__ and nothing else."""
+
+    def __init__(self, data: list[float]) -> None:
+        self.data = data
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        return np.array(self.data)
+
+
+class Writable(Foreign):
+    def __setitem__(self, key: Any, value: np.ndarray) -> None:
+        self.data[:] = value.tolist()
+
+
+def test_anything_with_array_is_taken() -> None:
+    assert bind((Foreign([1.0]),), ("x",), "w")[0].refuse
+    target = Writable([1.0, 2.0])
+    bound = bind((target,), ("x",), "w")[0]
+    bound.value[:] = 7
+    assert bound.after is not None and not bound.refuse
+    bound.after()
+    assert target.data == [7.0, 7.0]
+
+
+def test_wrappers_say_which_way_an_array_travels() -> None:
+    array = np.ones(3)
+    assert bind((cuda.In(array),), ("x",), "w")[0].value is not array
+    out = bind((cuda.Out(array),), ("x",), "w")[0]
+    assert out.value is array and out.written is not None and not out.written.any()
+    assert bind((cuda.InOut(array),), ("x",), "w")[0].value is array
+
+
+def test_device_arrays() -> None:
+    host = np.arange(12, dtype=np.float32).reshape(3, 4)
+    d = cuda.to_device(host)
+    host[0, 0] = 99
+    assert (d.shape, d.dtype, d.size, d.nbytes, d.ndim, d.strides, len(d)) == ((3, 4), np.float32, 12, 48, 2, (16, 4), 3)
+    assert d[0, 0] == 0 and d.copy_to_host()[2, 3] == 11
+    np.testing.assert_array_equal(d[1:, ::2].copy_to_host(), [[4, 6], [8, 10]])
+    np.testing.assert_array_equal(d.reshape(4, 3).ravel().copy_to_host(), np.arange(12))
+    np.testing.assert_array_equal(np.asarray(d.T), np.arange(12).reshape(3, 4).T)
+    d[1] = 5
+    out = np.empty((3, 4), np.float32)
+    assert d.copy_to_host(out) is out and (out[1] == 5).all()
+    d.copy_to_device(np.zeros((3, 4), np.float32))
+    assert not np.asarray(d).any()
+    assert d.reshape(-1, 2).shape == (6, 2) and [p.size for p in d.ravel().split(5)] == [5, 5, 2]
+    assert cuda.is_cuda_array(d) and cuda.as_cuda_array(d) is d and not cuda.is_cuda_array(host)
+
+
+def test_device_arrays_refuse_what_cannot_be() -> None:
+    d = cuda.to_device(np.zeros((3, 4)))
+    for call, words in [
+        (lambda: d.T.reshape(12), "with a copy"),
+        (lambda: d.copy_to_host(np.zeros(12)), "same shape"),
+        (lambda: d.copy_to_device(np.zeros((3, 4), np.float32)), "same shape and type"),
+        (lambda: d[[0, 1]], "integers and slices"),
+        (lambda: cuda.to_device(np.zeros(2, complex)), "real and one of the imaginary"),
+        (lambda: cuda.as_cuda_array(np.zeros(2)), "to_device"),
+        (lambda: cuda.device_array(-1), "0 or more"),
+    ]:
+        with pytest.raises(GpusimError, match=words):
+            call()
+
+
+def test_new_device_memory_counts_as_unwritten() -> None:
+    d = cuda.device_array((2, 3), np.float32)
+    assert d.written is not None and not d.written.any() and np.isnan(d.copy_to_host()).all()
+    d[0] = 1
+    part = d[:, 1]
+    assert part.written is not None and part.written.tolist() == [True, False]
+    d.copy_to_device(np.zeros((2, 3), np.float32))
+    assert d.written.all()
+    assert cuda.device_array_like(np.zeros((2, 2), order="F")).is_f_contiguous()
+    assert cuda.device_array(4, float32).dtype == np.float32 and cuda.device_array(3, np.bool_).copy_to_host().all()
+
+
+def test_host_arrays_of_other_kinds_are_numpy_arrays() -> None:
+    for make in (cuda.pinned_array, cuda.mapped_array, cuda.managed_array):
+        assert make((2, 3), np.int32).shape == (2, 3)
+    with cuda.pinned(np.zeros(2)), cuda.defer_cleanup(), cuda.profiling():
+        cuda.profile_start()
+        cuda.profile_stop()
+
+
+def test_the_device(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delenv("GPUSIM_GPU", raising=False)
+    device = cuda.get_current_device()
+    assert device.name == "h100-sxm" and device.MULTIPROCESSOR_COUNT == 132 and device.WARP_SIZE == 32 and device.compute_capability == (9, 0)
+    monkeypatch.setenv("GPUSIM_GPU", "a100")
+    assert cuda.gpus[0].MAX_THREADS_PER_BLOCK == 1024 and cuda.gpus.current.name.startswith("a100") and len(cuda.gpus) == 1
+    assert cuda.set_gpu("h200").name == "h200-sxm" and cuda.select_device(0).name == "h200-sxm"
+    assert cuda.current_context().get_memory_info().total > 1e11
+    cuda.set_gpu(None)
+    monkeypatch.setenv("GPUSIM_GPU", "nothing")
+    with pytest.raises(GpusimError, match="GPUSIM_GPU"):
+        cuda.get_current_device()
+    monkeypatch.delenv("GPUSIM_GPU")
+    assert cuda.is_available() and cuda.detect() and "SIMULATED" in capsys.readouterr().out
+    with pytest.raises(GpusimError, match="set_gpu"):
+        cuda.select_device(1)
+    with pytest.raises(AttributeError, match="MULTIPROCESSOR_COUNT"):
+        device.NOTHING  # noqa: B018
+
+
+def test_streams_and_events() -> None:
+    stream, seen = cuda.stream(), []
+    with stream.auto_synchronize() as same:
+        assert same is stream
+    stream.add_callback(lambda s, status, arg: seen.append((s, arg)), 5)
+    assert seen == [(stream, 5)] and cuda.default_stream().handle == 0 and stream.handle != cuda.stream().handle
+    cuda.synchronize()
+    begin, end = cuda.event(), cuda.event()
+    with pytest.raises(GpusimError, match="not recorded"):
+        begin.elapsed_time(end)
+    begin.record()
+    end.record(stream)
+    end.synchronize()
+    assert begin.elapsed_time(end) == 0.0 == cuda.event_elapsed_time(begin, end)
+
+
+def test_jit_in_every_form() -> None:
+    def plain(x: Any, n: Any) -> None:
+        x[0] = n
+
+    array = float32[:]
+    for made, count in [
+        (cuda.jit(plain), 0),
+        (cuda.jit()(plain), 0),
+        (cuda.jit(fastmath=True, cache=True, lineinfo=True, opt=True, debug=False, inline="never")(plain), 0),
+        (cuda.jit("void(float32[:], int32)")(plain), 1),
+        (cuda.jit("(float32[:], int32)")(plain), 1),
+        (cuda.jit(void(array, int32))(plain), 1),
+        (cuda.jit((array, int32))(plain), 1),
+        (cuda.jit([void(array, int32), "void(float64[:, ::1], int64)"])(plain), 2),
+    ]:
+        assert isinstance(made, Dispatcher) and len(made.signatures) == count and made.py_func is plain and made.__name__ == "plain"
+    assert cuda.jit(device=True)(plain).device and cuda.jit(max_registers=32)(plain).options.max_registers == 32
+    assert cuda.jit(launch_bounds=(1024, 2))(plain).options.max_registers == 32
+
+
+@pytest.mark.parametrize(
+    "use, words",
+    [
+        (lambda: cuda.jit(colour="red"), ["'colour'", "fastmath"]),
+        (lambda: cuda.jit("void(float32[:]")(lambda x: None), ["signature"]),
+        (lambda: cuda.jit("float32(float32[:], int32)")(kernel.py_func), ["returns"]),
+        (lambda: cuda.jit("void(float32[:])")(kernel.py_func), ["1 arguments", "x, n"]),
+        (lambda: cuda.jit(max_registers=300)(kernel.py_func), ["300"]),
+        (lambda: cuda.jit(lambda *x: None), ["plain parameters"]),
+        (lambda: cuda.jit()(3), ["takes a function"]),
+        (lambda: kernel(np.zeros(1), 2), ["without grid and block", "kernel[blocks, threads_per_block]"]),
+        (lambda: kernel[1], ["1 entries"]),
+        (lambda: helper(1), ["device function", "py_func"]),
+        (lambda: helper[1, 1](1), ["device function"]),
+        (lambda: cuda.vectorize(["f4(f4)"]), ["@cuda.jit"]),
+        (lambda: cuda.guvectorize([], ""), ["@cuda.jit"]),
+        (lambda: cuda.declare_device("f", "f4(f4)"), ["device=True"]),
+        (lambda: cuda.jit(lambda x: None).report, ["not launched"]),
+        (lambda: cuda.grid(1), ["outside a kernel"]),
+        (lambda: gpusim.run(3), ["program or a CUDA kernel"]),  # type: ignore[arg-type]
+        (lambda: gpusim.run(kernel, block=32, args=(np.zeros(1), 1)), ["no grid"]),
+        (lambda: gpusim.run(kernel, grid=1, args=(np.zeros(1), 1)), ["no block"]),
+        (lambda: gpusim.run(kernel, inputs={}), ["args=("]),
+        (lambda: gpusim.run(helper, grid=1, block=1, args=(1,)), ["device function"]),
+        (lambda: gpusim.run(gpusim.kernels.gemm(64, 64, 64, tile=(64, 64, 32)), grid=1), ["for CUDA kernels"]),
+        (lambda: create_xoroshiro128p_states(4, -1), ["seed = -1"]),
+    ],
+)
+def test_mistakes_say_what_to_do(use: Any, words: list[str]) -> None:
+    with pytest.raises(GpusimError) as error:
+        use()
+    assert all(word in str(error.value) for word in words), str(error.value)
+
+
+def test_mistakes_name_the_line_of_the_script() -> None:
+    with pytest.raises(GpusimError, match=r"test_simt_cuda_face.py:\d+"):
+        kernel[1, 2000](np.zeros(1), 1)
+
+
+def test_signatures_choose_and_convert() -> None:
+    made = cuda.jit(["void(float32[:], int32)", "void(float64[:], float32)"])(kernel.py_func)
+    first = made.bound((np.zeros(2, np.float32), 3), "w")
+    assert isinstance(first[1].value, np.int32)
+    assert isinstance(made.bound((np.zeros(2), 3), "w")[1].value, np.float32)
+    with pytest.raises(GpusimError, match=r"no signature.*int8\[:\].*Declared: void\(float32\[:\], int32\)"):
+        made.bound((np.zeros(2, np.int8), 3), "w")
+    with pytest.raises(GpusimError, match="no signature"):
+        cuda.jit("void(float32[:, ::1], int32)")(kernel.py_func).bound((np.zeros((3, 2), np.float32).T, 3), "w")
+
+
+def test_the_names_a_numba_script_imports_are_there() -> None:
+    names = "float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 boolean void types jit njit cuda".split()
+    assert all(hasattr(gpusim, name) for name in names) and types.float32 is float32
+    inside = (
+        "grid gridsize threadIdx blockIdx blockDim gridDim shared local const atomic syncthreads random jit to_device libdevice fp16 laneid warpsize".split()
+    )
+    assert all(hasattr(cuda, name) for name in inside) and set(inside) <= {*dir(cuda)}
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        cuda.nothing  # noqa: B018
+
+
+def test_random_states_are_numbas() -> None:
+    """Numbers printed by numba.cuda.random 0.68 for seed 123456789 from subsequence 3."""
+    states = create_xoroshiro128p_states(7, 123456789, 3).copy_to_host()
+    assert states[0].tolist() == [12602644240231759578, 17511319348592297033]
+    assert states[6].tolist() == [11273741929899463940, 12510489035721780974]
+    assert create_xoroshiro128p_states(1, 2**64 - 1)[0].copy_to_host().tolist() == [16490336266968443936] * 2
+    np.testing.assert_array_equal(create_xoroshiro128p_states(9, 5, 4).copy_to_host()[0], create_xoroshiro128p_states(5, 5).copy_to_host()[4])
