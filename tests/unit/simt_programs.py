@@ -179,9 +179,9 @@ class Thread:
 
 
 def _fresh_memory(program: SimtProgram, seed: int) -> dict[str, list[Any]]:
-    rng = random.Random(seed)
     memory: dict[str, list[Any]] = {}
     for b in program.buffers:
+        rng = random.Random(f"{seed} {b.name}")
         size = 16
         integer = [wrapped(rng.choice([rng.randrange(-9, 9), rng.randrange(-(1 << 31), 1 << 31)]), b.dtype) for _ in range(size)] if "int" in b.dtype else []
         memory[b.name] = integer or [rounded(rng.uniform(-4, 4), b.dtype) for _ in range(size)]
@@ -193,7 +193,7 @@ def _threads(program: SimtProgram, params: dict[tuple[int, str], Any], seed: int
     threads = []
     for cta in range(GEOMETRY.grid[0]):
         for tid in range(GEOMETRY.block[0]):
-            local = {b.name: list(memory[b.name]) for b in program.buffers if b.space == "local"}
+            local = {b.name: [0] * len(memory[b.name]) for b in program.buffers if b.space == "local"}
             thread = Thread(tid, cta, memory | local)
             for p in program.params:
                 thread.assign(p.reg, params[p.arg, p.what])
