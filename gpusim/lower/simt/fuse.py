@@ -21,7 +21,7 @@ _SIGNS = frozenset(("add", "sub", "mul", "fma", "min", "max", "approx.rcp", "app
 
 @dataclass(slots=True)
 class Fusion:
-    """folded: registers that their user computes. root: register of a user -> the mnemonic it becomes. lazy: only addresses use them."""
+    """folded: registers that their user computes. root: id of a user's Item -> the mnemonic it becomes. lazy: only addresses use them."""
 
     folded: set[int] = field(default_factory=set)
     root: dict[int, str] = field(default_factory=dict)
@@ -30,11 +30,12 @@ class Fusion:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """One producer and its user."""
+    """One producer and its user. made, used: whether something has been folded into them."""
 
     producer: Op
     user: Op
-    fusion: Fusion
+    made: bool
+    used: bool
 
 
 def fuse(flow: Flow) -> Fusion:
@@ -87,7 +88,7 @@ def _into(flow: Flow, fusion: Fusion, item: Item) -> None:
         made = flow.single(value.id)
         if made is None or not isinstance(made.stmt, Op) or not made.stmt.args:
             continue
-        pair = _Pair(made.stmt, user, fusion)
+        pair = _Pair(made.stmt, user, id(made) in fusion.root, id(item) in fusion.root)
         if _free(pair) and all(isinstance(u.stmt, Op) and u.stmt.op in _SIGNS and kind(u.stmt.args[0].dtype) in "fd" for u in flow.uses[value.id]):
             fusion.folded.add(value.id)
         elif made.stmt.op == "not" and made.stmt.dst.dtype == "bool":
@@ -97,7 +98,7 @@ def _into(flow: Flow, fusion: Fusion, item: Item) -> None:
                 root = rule(pair)
                 if root:
                     fusion.folded.add(value.id)
-                    fusion.root[user.dst.id] = root
+                    fusion.root[id(item)] = root
                     break
 
 
@@ -112,13 +113,13 @@ def _free(pair: _Pair) -> bool:
 
 def _multiply_add(pair: _Pair) -> str | None:
     k = kind(pair.user.dst.dtype)
-    if pair.producer.op != "mul" or pair.user.op not in ("add", "sub") or k not in FUSED or pair.user.dst.id in pair.fusion.root:
+    if pair.producer.op != "mul" or pair.user.op not in ("add", "sub") or k not in FUSED or pair.used:
         return None
     return "LEA" if k == "i" and pair.user.op == "add" and power(pair.producer) else FUSED[k]
 
 
 def _shift_add(pair: _Pair) -> str | None:
-    if pair.producer.op != "shl" or pair.user.op != "add" or kind(pair.user.dst.dtype) != "i" or pair.user.dst.id in pair.fusion.root:
+    if pair.producer.op != "shl" or pair.user.op != "add" or kind(pair.user.dst.dtype) != "i" or pair.used:
         return None
     return "LEA" if isinstance(pair.producer.args[1], Imm) else None
 
@@ -126,7 +127,7 @@ def _shift_add(pair: _Pair) -> str | None:
 def _three_adds(pair: _Pair) -> str | None:
     if pair.producer.op not in ("add", "sub") or pair.user.op not in ("add", "sub") or kind(pair.user.dst.dtype) != "i":
         return None
-    return None if pair.producer.dst.id in pair.fusion.root or pair.user.dst.id in pair.fusion.root else "IADD3"
+    return None if pair.made or pair.used else "IADD3"
 
 
 def _three_logic(pair: _Pair) -> str | None:
@@ -134,19 +135,19 @@ def _three_logic(pair: _Pair) -> str | None:
         return None
     if pair.producer.op == "not":
         return "LOP3"
-    return None if pair.producer.dst.id in pair.fusion.root or pair.user.dst.id in pair.fusion.root else "LOP3"
+    return None if pair.made or pair.used else "LOP3"
 
 
 def _combined(pair: _Pair) -> str | None:
     """A compare takes another predicate along."""
-    if pair.producer.op not in COMPARES or pair.user.op not in ("and", "or") or pair.user.dst.dtype != "bool" or pair.user.dst.id in pair.fusion.root:
+    if pair.producer.op not in COMPARES or pair.user.op not in ("and", "or") or pair.user.dst.dtype != "bool" or pair.used:
         return None
     return setp(pair.producer.args[0].dtype)
 
 
 def _tested(pair: _Pair) -> str | None:
     """Bits tested against zero: LOP3 writes the predicate. A single lowest bit is tested in two steps."""
-    if pair.producer.op != "and" or pair.user.op not in ("eq", "ne") or kind(pair.producer.dst.dtype) != "i" or pair.producer.dst.id in pair.fusion.root:
+    if pair.producer.op != "and" or pair.user.op not in ("eq", "ne") or kind(pair.producer.dst.dtype) != "i" or pair.made:
         return None
     zero = any(isinstance(v, Imm) and v.value == 0 for v in pair.user.args)
     bit = any(isinstance(v, Imm) and v.value == 1 for v in pair.producer.args)

@@ -41,7 +41,7 @@ def _op(w: Writer, item: Item) -> None:
     elif stmt.op == "not" and stmt.dst.dtype == "bool" and isinstance(stmt.args[0], Reg):
         w.bind(stmt.dst, w.operands(stmt.args)[0])
     else:
-        _compute(w, stmt)
+        _compute(w, item)
 
 
 def _special(w: Writer, stmt: Op) -> None:
@@ -99,15 +99,16 @@ def _define_last(w: Writer, reg: Reg) -> None:
     w.lists[w.block][-1] = type(row)(row.op, (machine,), (*row.srcs, *(o for o in old if o != machine)), row.line, row.access, row.bits)
 
 
-def _compute(w: Writer, stmt: Op) -> None:
+def _compute(w: Writer, item: Item) -> None:
+    stmt: Any = item.stmt
     number = w.numbers.of(stmt.dst) if kind(stmt.dst.dtype) in "il" and w.flow.single(stmt.dst.id) is not None else None
     if number is not None and w.numbers.table[number].op not in ("reg", "imm") and not w.guards:
         found = w.find(("number", number), w.block)
         if found is not None:
             w.bind(stmt.dst, found)
             return
-    srcs = (*w.operands(stmt.args), *_constants(w, stmt))
-    ops = _mnemonics(w, stmt)
+    srcs = (*w.operands(stmt.args), *_constants(w, item))
+    ops = _mnemonics(w, item)
     if not ops:
         _same_bits(w, stmt, srcs)
         return
@@ -130,8 +131,9 @@ def _same_bits(w: Writer, stmt: Op, srcs: tuple[int, ...]) -> None:
         w.bind(stmt.dst, srcs[0])
 
 
-def _mnemonics(w: Writer, stmt: Op) -> tuple[str, ...]:
-    root = w.fusion.root.get(stmt.dst.id)
+def _mnemonics(w: Writer, item: Item) -> tuple[str, ...]:
+    stmt: Any = item.stmt
+    root = w.fusion.root.get(id(item))
     if root:
         return (_pipe(w, stmt, root),)
     constants = [v for v in stmt.args if isinstance(v, Imm)]
@@ -175,9 +177,10 @@ _BY_CONSTANT: dict[str, Callable[[Op, int], tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-def _constants(w: Writer, stmt: Op) -> tuple[int, ...]:
+def _constants(w: Writer, item: Item) -> tuple[int, ...]:
     """An instruction takes one constant or uniform register; a second one must be in a register."""
-    root = w.fusion.root.get(stmt.dst.id) or (chain(stmt.op, stmt.args[-1].dtype, stmt.dst.dtype) or ("",))[-1]
+    stmt: Any = item.stmt
+    root = w.fusion.root.get(id(item)) or (chain(stmt.op, stmt.args[-1].dtype, stmt.dst.dtype) or ("",))[-1]
     if root not in _TWO_CONSTANTS:
         return ()
     found = [v for v in _flat(w, stmt.args) if isinstance(v, Imm) and v.value or isinstance(v, Reg) and v.id in w.params]
