@@ -18,8 +18,10 @@ from gpusim.validate.outcome import Outcome
 from gpusim.validate.protocol import Measure, measure_of
 from gpusim.validate.rank import rank as rank_of
 from gpusim.validate.selection import select
+from gpusim.validate.simt.counters import CounterError, beside, compare, metrics
+from gpusim.validate.simt.expand import expand
 from gpusim.validate.stats import Statistics, by, statistics
-from gpusim.validate.table import rank_table, reasons, statistics_table, worst_table
+from gpusim.validate.table import counter_table, rank_table, reasons, statistics_table, worst_table
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Validation:
     min_us: float
     outcomes: tuple[Outcome, ...]
     rank: dict[str, dict[str, Any]] = field(default_factory=dict)
+    counters: tuple[CounterError, ...] = ()
 
     @property
     def groups(self) -> dict[str, Statistics]:
@@ -47,6 +50,7 @@ class Validation:
             "groups": {name: asdict(s) for name, s in self.groups.items()},
             "families": {name: asdict(s) for name, s in self.families.items()},
             "rank": self.rank,
+            "counters": [asdict(c) for c in self.counters],
             "cases": [o.to_dict() for o in self.outcomes],
         }
 
@@ -54,6 +58,7 @@ class Validation:
         """The tables, with the `worst` cases of largest error spelled out."""
         head = f"{self.gpu}, {self.measure.text}; cases under {self.min_us:g} us do not count; error = simulated / measured - 1"
         parts = [head, statistics_table("group", self.groups), statistics_table("family", self.families), reasons(self.outcomes)]
+        parts += [counter_table(self.counters)] if self.counters else []
         parts += [rank_table(self.rank)] if self.rank else []
         parts += [worst_table(self.outcomes, worst)] if worst else []
         return "\n\n".join(part for part in parts if part)
@@ -72,20 +77,31 @@ def validate(
     json_out: str | None = None,
     worst: int = 0,
     rank: bool = False,
+    counters: str | None = None,
 ) -> Validation:
     """Simulate the measured cases of `files` that pass the filters, print the tables, write JSON to `json_out` ("-": to stdout, and the tables
-    to stderr). Raises GpusimError for a file that cannot be read, a filter that matches nothing, a GPU or measure that does not exist."""
+    to stderr). counters: a file of profiled launches to compare counters with, by id; None: counters.json beside a file, if there.
+
+    Raises GpusimError for a file that cannot be read, a filter that matches nothing, a GPU or measure that does not exist."""
     _check(files, min_us, worst, json_out)
     protocol = measure_of(measure)
     spec = load_spec(gpu)
-    cases = select(read_all(files), groups, families, ids)
+    everything = expand(read_all(files))
+    cases = select(everything, groups, families, ids)
     outcomes = tuple(evaluate_all(cases, spec, protocol, min_us, jobs))
     ranks = {group: rank_of(members) for group, members in by(lambda o: o.group, outcomes).items()} if rank else {}
-    found = Validation(spec.name, protocol, min_us, outcomes, ranks)
+    found = Validation(spec.name, protocol, min_us, outcomes, ranks, _counters(outcomes, everything, counters or beside(files)))
     print(found.text(worst), file=sys.stderr if json_out == "-" else sys.stdout)
     if json_out is not None:
         _write(json_out, json.dumps(found.to_dict(), indent=1, allow_nan=False))
     return found
+
+
+def _counters(outcomes: Sequence[Outcome], cases: Sequence[Case], more: str | None) -> tuple[CounterError, ...]:
+    """Counters of the outcomes against those that the cases hold themselves, or the file `more`."""
+    if not any(o.counters for o in outcomes):
+        return ()
+    return tuple(compare(outcomes, metrics([*(read(more) if more else ()), *cases])))
 
 
 def read_all(files: Sequence[str]) -> list[Case]:

@@ -12,10 +12,13 @@ from gpusim.validate.cases import Case
 from gpusim.validate.mapping import Unsupported, map_case
 from gpusim.validate.outcome import Outcome
 from gpusim.validate.protocol import Measure
+from gpusim.validate.simt.evaluate import evaluate_simt, is_ours
 
 
 def evaluate(case: Case, spec: GpuSpec, measure: Measure, min_us: float) -> Outcome:
     """Simulate `case` under `measure` and compare. What cannot be mapped or simulated is an outcome too, with its reason."""
+    if is_ours(case):
+        return evaluate_simt(case, spec, measure, min_us)
     measured = case.number(*measure.truth)
     try:
         mapped = map_case(case, measure)

@@ -8,8 +8,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`status` is "ok", "short" (simulated and listed, but too short to count) or "unsupported" (`reason` says why; `simulated` and
-    `error` are None). `error` is simulated / measured - 1. `shape` names the problem the case solves, "" if unsupported."""
+    """`status` is "ok", "short" (simulated and listed, but too short to count), "unsupported" (`reason` says why; `simulated` and
+    `error` are None) or "excluded" (the record is about the run that was measured, not about the machine). `error` is simulated /
+    measured - 1. `shape` names the problem the case solves, "" if unsupported. `counters`: of a launch of threads, what was counted."""
 
     id: str
     group: str
@@ -23,6 +24,7 @@ class Outcome:
     noise: float = 0.0
     shape: str = ""
     params: dict[str, Any] = field(default_factory=dict)
+    counters: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The case as `--json` writes it."""

@@ -1,4 +1,4 @@
-"""The two protocols under which a case is measured and simulated. They are never pooled: a number belongs to one of them."""
+"""The protocols under which a case is measured and simulated. They are never pooled: a number belongs to one of them."""
 
 from __future__ import annotations
 
@@ -49,6 +49,16 @@ MEASURES = {
             launch="in",
             own_clock=True,
             text="time: L2 full of dirty foreign lines, launch overhead in, at the model's own clock, against ns",
+        ),
+        Measure(
+            "clean",
+            "ns",
+            truth=("clean_ns_median",),
+            length=("clean_ns_median",),
+            l2="cold",
+            launch="in",
+            own_clock=True,
+            text="clean: L2 full of clean foreign lines, launch overhead in, at the model's own clock, against clean_ns_median",
         ),
     )
 }

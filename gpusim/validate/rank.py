@@ -22,7 +22,7 @@ TIE = 0.01
 def rank(outcomes: Iterable[Outcome]) -> dict[str, Any]:
     """The `rank` entry of one group: per shape and in all. Short cases take part, unsupported ones cannot."""
     shapes: dict[str, dict[str, Any]] = {}
-    for shape, members in by(lambda o: o.shape, [o for o in outcomes if o.status != "unsupported"]).items():
+    for shape, members in by(lambda o: o.shape, [o for o in outcomes if o.simulated is not None]).items():
         if len(members) >= ENOUGH:
             measured, simulated = (np.array([getattr(o, key) for o in members], dtype=float) for key in ("measured", "simulated"))
             shapes[shape] = {"spearman": spearman(measured, simulated), "regret": regret(measured, simulated), "configurations": len(members)}

@@ -16,7 +16,7 @@ NOISY = 0.10
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """`cases` counted in the statistics, beside those that are not: `unsupported` and `short`. `noisy`: of the counted ones, those
+    """`cases` counted in the statistics, beside those that are not: `unsupported`, `short` and `excluded`. `noisy`: of the counted ones, those
     whose measurement repeats badly; they stay in. `median` and `p90` are of the absolute error, `worst` keeps its sign. None where nothing counts."""
 
     cases: int
@@ -29,15 +29,16 @@ class Statistics:
     p90: float | None = None
     worst: float | None = None
     worst_id: str | None = None
+    excluded: int = 0
 
 
 def statistics(outcomes: Iterable[Outcome]) -> Statistics:
     """The statistics of `outcomes`: those with status "ok" count."""
     outcomes = tuple(outcomes)
     counted = [o for o in outcomes if o.status == "ok"]
-    unsupported, short = (sum(o.status == status for o in outcomes) for status in ("unsupported", "short"))
+    unsupported, short, excluded = (sum(o.status == status for o in outcomes) for status in ("unsupported", "short", "excluded"))
     if not counted:
-        return Statistics(0, unsupported, short, noisy=0)
+        return Statistics(0, unsupported, short, noisy=0, excluded=excluded)
     errors = np.array([o.error for o in counted], dtype=float)
     size = np.abs(errors)
     worst = int(size.argmax())
@@ -52,6 +53,7 @@ def statistics(outcomes: Iterable[Outcome]) -> Statistics:
         p90=float(np.percentile(size, 90)),
         worst=float(errors[worst]),
         worst_id=counted[worst].id,
+        excluded=excluded,
     )
 
 

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gpusim.validate.outcome import Outcome
+from gpusim.validate.simt.counters import CounterError, rows_of
 from gpusim.validate.stats import Statistics
 
 #: heading -> field of Statistics; how it is written follows from its type
 COLUMNS = {
     "counted": "cases",
     "unsupported": "unsupported",
+    "excluded": "excluded",
     "short": "short",
     "noisy": "noisy",
     "MAPE": "mape",
@@ -44,14 +46,23 @@ def rank_table(ranks: dict[str, dict[str, Any]]) -> str:
     return _aligned(rows) if len(rows) > 1 else "rank: no shape has enough configurations"
 
 
-def reasons(outcomes: Iterable[Outcome]) -> str:
-    """Why cases are unsupported, the most frequent reason first; "" if none is."""
-    counts = Counter(o.reason for o in outcomes if o.status == "unsupported")
+def counter_table(errors: Sequence[CounterError]) -> str:
+    """One line a counter: launches where it is not 0, how many agree exactly, and the errors."""
+    return _aligned(rows_of(errors))
+
+
+def reasons(outcomes: Sequence[Outcome]) -> str:
+    """Why cases are unsupported or excluded, the most frequent reason first; "" if none is."""
+    return "\n".join(part for status in ("unsupported", "excluded") if (part := _because(status, outcomes)))
+
+
+def _because(status: str, outcomes: Iterable[Outcome]) -> str:
+    counts = Counter(o.reason for o in outcomes if o.status == status)
     lines = [f"  {count:5d}  {reason}" for reason, count in counts.most_common(REASONS)]
     rest = counts.total() - sum(count for _, count in counts.most_common(REASONS))
     if rest:
         lines.append(f"  {rest:5d}  for {len(counts) - REASONS} other reasons (--json lists each case)")
-    return "\n".join(["unsupported:", *lines]) if lines else ""
+    return "\n".join([f"{status}:", *lines]) if lines else ""
 
 
 def worst_table(outcomes: Iterable[Outcome], count: int) -> str:

@@ -1,0 +1,89 @@
+"""Measured SIMT cases and microbenchmarks: which of them are ours, and what became of each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpusim.errors import GpusimError
+from gpusim.launch.simt.run import simulate_simt
+from gpusim.spec.device import GpuSpec
+from gpusim.trace.run import Run
+from gpusim.validate.cases import Case
+from gpusim.validate.outcome import Outcome
+from gpusim.validate.protocol import MEASURES, Measure
+from gpusim.validate.simt.launches import ThreadLaunch, is_measured_launch, launch_of, profiled
+from gpusim.validate.simt.micro import GROUPS, plan_of
+from gpusim.validate.simt.plan import Excluded, Facts, Plan
+
+#: a profiler's launch: elapsed cycles of the SMs, and duration in ns
+CYCLES, NANOSECONDS = "gpc__cycles_elapsed.max", "gpu__time_duration.sum"
+
+
+def is_ours(case: Case) -> bool:
+    """Whether `case` is a launch of a library kernel, or a microbenchmark that a probe stands for."""
+    return is_measured_launch(case) if case.kernel else case.group in GROUPS
+
+
+def evaluate_simt(case: Case, spec: GpuSpec, measure: Measure, min_us: float) -> Outcome:
+    """Simulate `case` and compare. What cannot be mapped or simulated is an outcome too, with its reason."""
+    made = Outcome(case.id, case.group, case.family, None, None, measure.unit, None, "unsupported", None, case.noise, "", case.params)
+    try:
+        plan = _launch_plan(case, measure) if case.kernel else plan_of(case)
+        made = replace(made, measured=plan.measured, unit=plan.unit)
+        facts = plan.simulate(spec)
+    except Excluded as reason:
+        return replace(made, status="excluded", reason=str(reason))
+    except GpusimError as reason:
+        return replace(made, reason=str(reason))
+    except Exception as error:
+        error.add_note(f"while simulating the measured case {case.id}")
+        raise
+    status, reason = ("short", f"shorter than {min_us:g} us") if plan.length_us < min_us else ("ok", None)
+    error = facts.value / plan.measured - 1
+    return replace(made, simulated=facts.value, error=error, status=status, reason=reason, shape=plan.shape, counters=facts.counters)
+
+
+def fitting(case: Case, measure: Measure) -> Measure:
+    """`measure`; but event times with a clean L2 stand in where no profiler counted cycles. Neither is ever the other's number: a file
+    of cases holds one of them."""
+    return MEASURES["clean"] if measure.name == "cycles" and _cycles(case) is None and case.number("clean_ns_median") else measure
+
+
+def _launch_plan(case: Case, measure: Measure) -> Plan:
+    launch, measure = launch_of(case), fitting(case, measure)
+    if measure.name == "cycles":
+        found = _cycles(case)
+        if found is None:
+            raise GpusimError(f"the case has no {' or '.join(measure.truth)}.", where=case.id)
+        cycles, ns = found
+        return Plan(cycles, "cycles", lambda spec: _launch(launch, spec, measure, _clock(cycles, ns, spec)), launch.shape, ns / 1000)
+    truth = case.number(*measure.truth)
+    if truth is None:
+        raise GpusimError(f"the case has no {' or '.join(measure.truth)}.", where=case.id)
+    return Plan(truth, "ns", lambda spec: _launch(launch, spec, measure, None), launch.shape, truth / 1000)
+
+
+def _cycles(case: Case) -> tuple[float, float] | None:
+    """Elapsed cycles and ns, as a profiler counted them or as the record sums them up."""
+    launch = profiled(case) or {}
+    cycles, ns = launch.get(CYCLES) or case.number("sm_cycles"), launch.get(NANOSECONDS) or case.number("gpu_ns")
+    return (float(cycles), float(ns)) if cycles and ns else None
+
+
+def _clock(cycles: float, ns: float, spec: GpuSpec) -> float:
+    """MHz inside the kernel. Cycles and ns come from different passes; no clock is faster than the boost clock."""
+    return min(1000 * cycles / ns, spec.clocks.boost / 1e6)
+
+
+def _launch(launch: ThreadLaunch, spec: GpuSpec, measure: Measure, clock_mhz: float | None) -> Facts:
+    result = simulate_simt(
+        launch.kernel, launch.geometry, launch.args, spec, registers=launch.registers, clock_mhz=clock_mhz, values=False, l2=measure.l2, launch=measure.launch
+    )
+    return Facts(measure.simulated(result.run), _counted(result.run, spec))
+
+
+def _counted(run: Run, spec: GpuSpec) -> dict[str, float]:
+    """Counters of the run, and of its occupancy what a profiler tells too."""
+    held = {"ctas_per_sm": float(run.occupancy.ctas_per_sm), "registers": float(run.occupancy.registers_per_thread)}
+    active = {} if run.warps_active is None else {"warps_active_pct": 100 * run.warps_active / spec.sm.max_warps}
+    return {name: float(value) for name, value in run.counters.items()} | held | active
