@@ -1,0 +1,82 @@
+"""Sectors, lines and wavefronts of a warp's access. Sources: reference/mechanisms-memory.md, part 5, for shared memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpusim.interp.simt.groups import Group
+
+Array = Any
+
+
+def distinct(g: Group, ids: Array) -> int:
+    """Distinct ids within each warp of group g, summed. ids: shape (R or 1, K or 1)."""
+    if ids.shape[1] == 1 or g.shape[1] == 1:
+        return g.warps
+    times = g.shape[0] if ids.shape[0] == 1 else 1
+    step = ids[:, 1:] - ids[:, :-1]
+    inside = g.same_warp
+    if ((step < 0) & inside).any():
+        if g.regular:
+            key = np.sort(ids.reshape(-1, 32), axis=1)
+            return int(np.count_nonzero(key[:, 1:] != key[:, :-1]) + len(key)) * times
+        low = ids.min()
+        key = ((ids - low) + (g.slot >> 5)[None] * (int(ids.max() - low) + 1)).copy()
+        key.sort(axis=1)
+        return int(np.count_nonzero(key[:, 1:] != key[:, :-1]) + key.shape[0]) * times
+    return int(np.count_nonzero((step != 0) | ~inside) + ids.shape[0]) * times
+
+
+def distinct_per_warp(ids: Array, active: Array) -> Array:
+    """Number of distinct ids among the active lanes; ids, active: shape (..., lanes)."""
+    big = np.iinfo(np.int64).max
+    key = np.sort(np.where(active, ids, big), axis=-1)
+    fresh = (key[..., 1:] != key[..., :-1]) & (key[..., 1:] != big)
+    return fresh.sum(axis=-1) + (key[..., 0] != big)
+
+
+def worst_bank(words: Array, active: Array) -> Array:
+    """Most distinct words in one of the 32 banks; words, active: shape (n, lanes)."""
+    big = np.iinfo(np.int64).max
+    key = np.sort(np.where(active, words, big), axis=-1)
+    fresh = key != big
+    fresh[:, 1:] &= key[:, 1:] != key[:, :-1]
+    n = len(words)
+    cell = (np.arange(n)[:, None] * 32 + (key & 31))[fresh]
+    return np.bincount(cell, minlength=n * 32).reshape(n, 32).max(axis=1)
+
+
+def passes(byte: Array, active: Array, width: int) -> Array:
+    """Wavefronts of each warp's shared-memory access of `width` bytes a lane. byte, active: shape (n, 32).
+
+    A pass serves one word of each bank. 8-byte accesses go by half-warps, 16-byte ones by quarters; neighbouring parts that need
+    one pass together are served together.
+    """
+    if width <= 4:
+        return worst_bank(byte >> 2, active)
+    n, words = len(byte), width // 4
+    parts = words
+    all_words = (byte >> 2)[:, :, None] + np.arange(words)
+    lanes = np.broadcast_to(active[:, :, None], all_words.shape)
+    single = worst_bank(all_words.reshape(n * parts, -1), lanes.reshape(n * parts, -1)).reshape(n, parts)
+    pair = worst_bank(all_words.reshape(n * parts // 2, -1), lanes.reshape(n * parts // 2, -1)).reshape(n, parts // 2)
+    apart = single.reshape(n, parts // 2, 2).sum(axis=2)
+    return np.where(pair <= 1, pair, apart).sum(axis=1)
+
+
+def atomic_passes(words: Array, active: Array) -> Array:
+    """Passes of a shared atomic: equal words conflict like words of one bank. Shape (n,)."""
+    n = len(words)
+    cell = (np.arange(n)[:, None] * 32 + (words & 31))[active]
+    return np.bincount(cell, minlength=n * 32).reshape(n, 32).max(axis=1)
+
+
+def most_equal(ids: Array, active: Array) -> Array:
+    """Most active lanes with one id; shape (n,)."""
+    key = np.sort(np.where(active, ids, -1), axis=-1)
+    run = np.ones(key.shape, np.int64)
+    for i in range(1, key.shape[1]):
+        run[:, i] = np.where(key[:, i] == key[:, i - 1], run[:, i - 1] + 1, 1)
+    return np.where(key >= 0, run, 0).max(axis=1)

@@ -1,0 +1,135 @@
+"""Values of a SIMT kernel: run CTAs through the code, many warps at once, and count what the machine would do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpusim.errors import GpusimError
+from gpusim.interp.simt.arith import DTYPES
+from gpusim.interp.simt.compile import Compiled, compile_code
+from gpusim.interp.simt.flow import Flow, analyse
+from gpusim.interp.simt.launch import Launch, bind, parameters
+from gpusim.interp.simt.machine import Machine
+from gpusim.interp.simt.schedule import Scheduler
+from gpusim.ir.simt.nodes import Geometry, SimtProgram
+from gpusim.lower.simt.code import Code
+from gpusim.trace.simt import Counts, CtaPath
+
+LANES = 1 << 16  # of a chunk: arrays of 256 KiB stay in the cache
+RESIDENT = 1 << 19  # lanes that run side by side when CTAs may wait for each other
+
+
+@dataclass(frozen=True)
+class Executed:
+    """counts: exact sums over the executed CTAs. paths: of the recorded CTAs. touched: distinct 32-byte sectors of each global buffer that were
+    read or written; read and written: of each kind. addresses: byte address of each global buffer's first element, as in the paths' sector ids."""
+
+    counts: Counts
+    paths: dict[int, CtaPath]
+    printed: str
+    notes: tuple[str, ...]
+    touched: dict[str, int]
+    read: dict[str, int]
+    written: dict[str, int]
+    addresses: dict[str, int]
+
+
+@lru_cache(maxsize=64)
+def _prepared(key: _ById) -> tuple[Compiled, Flow]:
+    return compile_code(key.code), analyse(key.code)
+
+
+class _ById:
+    """A Code as a key of the cache by identity: comparing whole programs costs more than compiling them."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+
+    def __hash__(self) -> int:
+        return id(self.code)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ById) and other.code is self.code
+
+
+def execute(
+    code: Code,
+    geometry: Geometry,
+    arrays: Sequence[Any],
+    *,
+    ctas: Any = None,
+    record: Sequence[int] = (),
+    sanitize: bool = True,
+    shared: int | None = None,
+    uninitialised: Sequence[int] = (),
+) -> Executed:
+    """Run the kernel; arrays among the arguments are changed in place.
+
+    `ctas`: linear numbers of the CTAs to run (x fastest), all by default. `record`: those of them whose paths are wanted. `shared`: dynamic
+    shared memory in bytes (default: the geometry's). `uninitialised`: argument numbers of device arrays that hold nothing yet.
+    Raises GpusimError for what a sanitizer finds.
+    """
+    program = code.program
+    compiled, flow = _prepared(_ById(code))
+    dynamic = geometry.shared_bytes if shared is None else shared
+    chosen = np.arange(geometry.ctas) if ctas is None else np.unique(np.asarray(ctas, np.int64))
+    if len(chosen) and not 0 <= chosen[0] <= chosen[-1] < geometry.ctas:
+        raise GpusimError(f"CTA {chosen[-1]} is outside of a grid of {geometry.ctas}", where=program.name)
+    launch = Launch(
+        compiled,
+        geometry,
+        bind(program, arrays, frozenset(uninitialised)),
+        {b.id: np.array(b.data, DTYPES[b.dtype]).ravel() for b in program.buffers if b.space == "const"},
+        parameters(program, arrays),
+        Counts.zero(len(code.blocks), len(code.accesses)),
+        sanitize,
+        _shared_bytes(program, dynamic),
+        frozenset(int(c) for c in record),
+    )
+    with np.errstate(all="ignore"):
+        for chunk in _chunks(chosen, launch, flow):
+            Scheduler(Machine(launch, chunk), flow).run()
+    return _result(launch)
+
+
+def _shared_bytes(program: SimtProgram, dynamic: int) -> int:
+    """Bytes of one CTA: static arrays, and the dynamic part behind them."""
+    end = 0
+    for buffer in program.buffers:
+        if buffer.space == "shared":
+            size = int(np.prod(buffer.shape)) * DTYPES[buffer.dtype].itemsize if buffer.shape is not None else dynamic
+            end = max(end, buffer.offset + size)
+    return end
+
+
+def _chunks(ctas: Any, launch: Launch, flow: Flow) -> Iterator[Any]:
+    """Runs of CTAs in order; those that are recorded apart from the others."""
+    lanes = RESIDENT if "atomic" in flow.waiting else LANES
+    step = max(1, lanes // launch.geometry.threads)
+    if "atomic" in flow.waiting or not launch.record:
+        pieces = [ctas]
+    else:
+        wanted = np.isin(ctas, list(launch.record))
+        pieces = np.split(ctas, np.flatnonzero(np.diff(wanted)) + 1)
+    for piece in pieces:
+        for start in range(0, len(piece), step):
+            yield piece[start : start + step]
+
+
+def _result(launch: Launch) -> Executed:
+    arrays = {a.buffer.name: a for a in launch.arrays.values()}
+    return Executed(
+        launch.counts,
+        launch.paths,
+        "".join(launch.printed),
+        tuple(launch.notes.values()),
+        {name: int(np.count_nonzero(a.read | a.written)) for name, a in arrays.items()},
+        {name: int(np.count_nonzero(a.read)) for name, a in arrays.items()},
+        {name: int(np.count_nonzero(a.written)) for name, a in arrays.items()},
+        {name: a.address for name, a in arrays.items()},
+    )

@@ -1,0 +1,126 @@
+"""What all chunks of one launch share: arguments, addresses, counters, notes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpusim.errors import GpusimError
+from gpusim.interp.simt.arith import DTYPES
+from gpusim.interp.simt.compile import Compiled
+from gpusim.ir.simt.nodes import Buffer, Geometry, SimtProgram
+from gpusim.trace.simt import Counts, CtaPath
+
+Array = Any
+ALLOCATION = 512  # bytes to which allocations are aligned, as cudaMalloc does at least
+
+
+@dataclass(eq=False)
+class GlobalArray:
+    """One array argument: its elements from the first one on, and where it lies."""
+
+    buffer: Buffer
+    data: Array
+    address: int
+    read: Array
+    written: Array
+    known: Array | None = None
+
+    @property
+    def itemsize(self) -> int:
+        return int(self.data.dtype.itemsize)
+
+
+@dataclass(eq=False)
+class Launch:
+    compiled: Compiled
+    geometry: Geometry
+    arrays: dict[int, GlobalArray]
+    constants: dict[int, Array]
+    params: dict[int, Array]
+    counts: Counts
+    sanitize: bool
+    shared_bytes: int
+    record: frozenset[int] = frozenset()
+    paths: dict[int, CtaPath] = field(default_factory=dict)
+    notes: dict[tuple[str, int], str] = field(default_factory=dict)
+    printed: list[str] = field(default_factory=list)
+    clock: int = 0
+    wavefronts: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def program(self) -> SimtProgram:
+        return self.compiled.code.program
+
+    def note(self, key: str, line: int, text: str) -> None:
+        """Once per kind and line."""
+        self.notes.setdefault((key, line), f"{self.at(line)}: {text}")
+
+    def at(self, line: int) -> str:
+        return f"{self.program.file or self.program.name}:{line}"
+
+    def source(self, line: int) -> str:
+        i = line - self.program.first_line
+        return self.program.source[i].strip() if 0 <= i < len(self.program.source) else ""
+
+
+def bind(program: SimtProgram, arrays: Sequence[Any], uninitialised: frozenset[int]) -> dict[int, GlobalArray]:
+    """The arrays of the global buffers, by Buffer.id. Arrays that share memory share addresses."""
+    out: dict[int, GlobalArray] = {}
+    homes: dict[int, tuple[int, int]] = {}
+    top = ALLOCATION * 4096
+    for buffer in program.buffers:
+        if buffer.space != "global":
+            continue
+        if buffer.arg is None or buffer.arg >= len(arrays):
+            raise GpusimError(f"buffer {buffer.name} has no argument", where=program.name, hint="Pass one array per array parameter.")
+        array = arrays[buffer.arg]
+        data = _elements(program, buffer, array)
+        root = array
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        low, high = np.lib.array_utils.byte_bounds(root) if hasattr(np.lib, "array_utils") else np.byte_bounds(root)  # type: ignore[attr-defined]
+        if id(root) not in homes:
+            homes[id(root)] = (top, low)
+            top += -(-(high - low + 1) // ALLOCATION) * ALLOCATION
+        address, start = homes[id(root)]
+        address += (data.__array_interface__["data"][0] - start) if data.size else 0
+        sectors = (address + data.nbytes - 1) // 32 - address // 32 + 1 if data.size else 0
+        known = np.zeros(data.size, bool) if buffer.arg in uninitialised else None
+        out[buffer.id] = GlobalArray(buffer, data, int(address), np.zeros(sectors, bool), np.zeros(sectors, bool), known)
+    return out
+
+
+def _elements(program: SimtProgram, buffer: Buffer, array: Any) -> Array:
+    if not isinstance(array, np.ndarray):
+        raise GpusimError(f"argument {buffer.name} is {type(array).__name__}, not an array", where=program.name, hint="Pass a NumPy array.")
+    dtype = DTYPES[buffer.dtype]
+    if array.dtype != dtype:
+        raise GpusimError(
+            f"argument {buffer.name} has elements of type {array.dtype}, compiled for {buffer.dtype}", where=program.name, hint="Translate for these types."
+        )
+    if array.flags.c_contiguous:
+        return array.reshape(-1)
+    steps = [s // array.itemsize for s in array.strides]
+    if any(s % array.itemsize or s < 0 for s in array.strides):
+        raise GpusimError(f"argument {buffer.name} has strides {array.strides} bytes", where=program.name, hint="Pass a copy: array.copy().")
+    extent = 1 + sum((n - 1) * s for n, s in zip(array.shape, steps, strict=True)) if array.size else 0
+    return np.lib.stride_tricks.as_strided(array, (extent,), (array.itemsize,), writeable=array.flags.writeable)
+
+
+def parameters(program: SimtProgram, arrays: Sequence[Any]) -> dict[int, Array]:
+    """Register number -> value of shape (1, 1), for every Param."""
+    out: dict[int, Array] = {}
+    for param in program.params:
+        value = arrays[param.arg]
+        if param.what == "size":
+            value = value.size
+        elif param.what.startswith("shape"):
+            value = value.shape[int(param.what[5:])]
+        elif param.what.startswith("stride"):
+            value = value.strides[int(param.what[6:])] // value.itemsize
+        out[param.reg.id] = np.array([[value]]).astype(DTYPES[param.reg.dtype])
+    return out

@@ -1,0 +1,224 @@
+"""Which lanes run next: those at the lowest block, so that lanes meet again at the immediate post-dominator.
+
+Lanes that spin on memory without any effect let the others run in turn; lanes at a barrier wait for the live lanes of their CTA.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from gpusim.interp.simt import recording
+from gpusim.interp.simt.arith import DTYPES
+from gpusim.interp.simt.compile import Piece, constant
+from gpusim.interp.simt.flow import Flow
+from gpusim.interp.simt.groups import Group, union
+from gpusim.interp.simt.machine import Machine
+from gpusim.ir.simt.nodes import Reg
+from gpusim.lower.simt.code import Branch, Jump
+
+Array = Any
+Key = tuple[int, int]  # block, piece of it
+PATIENCE = {"atomic": 4, "load": 32}  # passes without any effect before others get a turn
+GIVE_UP = 3000  # passes of spinning lanes, all others waiting, without any effect
+
+
+class Scheduler:
+    def __init__(self, machine: Machine, flow: Flow) -> None:
+        self.m, self.flow = machine, flow
+        self.compiled = machine.launch.compiled
+        self.blocks = self.compiled.code.blocks
+        self.pending: dict[Key, list[Group]] = {}
+        self.parked: dict[Key, list[Group]] = {}
+        self.live = np.full(machine.space.ctas, machine.space.threads, np.int64)
+        self.strayed: Array | None = None
+        self.idle_passes, self.spun, self.seen = 0, 0, 0
+        self.next_look = PATIENCE["load"]
+        self.snapshot: tuple[int, Group, dict[int, Array]] | None = None
+        self.last: Key = (-1, 0)
+
+    def run(self) -> None:
+        self._push((0, 0), Group(self.m.space))
+        while self.pending:
+            key = self._choose()
+            self.last = key
+            group = union(self.m.space, self.pending.pop(key))
+            self._run(key, group)
+        if self.parked:
+            self._never_met()
+
+    def _push(self, key: Key, group: Group) -> None:
+        self.pending.setdefault(key, []).append(group)
+
+    def _choose(self) -> Key:
+        lowest = min(self.pending)
+        kind = self.flow.waiting[lowest[0]]
+        if self.m.changes != self.seen:
+            self.seen, self.idle_passes, self.spun, self.next_look = self.m.changes, 0, 0, PATIENCE["load"]
+            return lowest
+        if not kind or len(self.pending) == 1:
+            return lowest
+        if self.idle_passes < PATIENCE[kind] or kind == "load" and self.spun == 0:
+            return lowest
+        return min((k for k in self.pending if k > self.last), default=lowest)
+
+    def _run(self, key: Key, g: Group) -> None:
+        block, part = key
+        if part == 0:
+            self._enter(block, g)
+        pieces = self.compiled.pieces[block]
+        cond = pieces[part].run(self.m, g)
+        while pieces[part].barrier is not None:
+            if not self._barrier((block, part), pieces[part], g):
+                return
+            part += 1
+            cond = pieces[part].run(self.m, g)
+        end = self.blocks[block].end
+        if isinstance(end, Jump):
+            self._push((end.to, 0), g)
+        elif isinstance(end, Branch):
+            assert cond is not None
+            for target, lanes in zip((end.yes, end.no), g.split(cond != 0 if cond.dtype != np.bool_ else cond), strict=True):
+                if lanes is not None:
+                    self._push((target, 0), lanes)
+        else:
+            self._exit(block, g)
+
+    def _enter(self, block: int, g: Group) -> None:
+        counts = self.m.counts
+        counts.warps[block] += g.warps
+        counts.lanes[block] += g.size
+        if len(self.m.record_rows):
+            recording.begin(self.m, g, block)
+        if self.parked and self.blocks[block].ops:
+            self.strayed = g.mask.copy() if self.strayed is None else self.strayed | g.mask
+        self._watch(block, g)
+
+    def _watch(self, block: int, g: Group) -> None:
+        """Count passes of lanes that spin; error when nobody can make progress any more."""
+        kind = self.flow.waiting[block]
+        if not kind:
+            self.idle_passes, self.spun = 0, 0
+            return
+        self.idle_passes += 1
+        if self.idle_passes < PATIENCE[kind] or block not in self.flow.carried:
+            return
+        if kind == "load" and not self._same_state(block, g):
+            self.spun = 0
+            return
+        self.spun += 1
+        if self.spun > GIVE_UP:
+            self._deadlock(block, g)
+
+    def _same_state(self, block: int, g: Group) -> bool:
+        """The lanes of g come to the end of the loop with the registers of the last time."""
+        if self.idle_passes < self.next_look:
+            return False
+        state = {r: self.m.regs[r] for r in self.flow.carried[block] if self.m.regs[r] is not None}
+        copies = {r: np.array(g.get(v)) for r, v in state.items()}
+        old, self.snapshot = self.snapshot, (block, g, copies)
+        if old is None or old[0] != block or old[1].size != g.size:
+            return False
+        if old[2].keys() == copies.keys() and all(np.array_equal(old[2][r], v) for r, v in copies.items()):
+            return True
+        self.next_look, self.snapshot = self.idle_passes * 2, None
+        return False
+
+    def _exit(self, block: int, g: Group) -> None:
+        self.live = self.live - g.per_cta
+        self.m.changes += 1
+        if not self.parked:
+            return
+        if self.strayed is not None:
+            waiting = sum(p.per_cta for groups in self.parked.values() for p in groups) > 0
+            bad = self.strayed[g.flat].reshape(g.shape) & waiting[g.cta]
+            if bad.any():
+                cta, tid, _ = self.m.where(g, bad)
+                key = next(k for k, groups in self.parked.items() if any(p.per_cta[cta] for p in groups))
+                self._divergent(key, f"{self.m.lane_name(cta, tid)} exits without it", cta)
+        self._release()
+
+    def _barrier(self, key: Key, piece: Piece, g: Group) -> bool:
+        """True if all live lanes of g's CTAs are here; else the lanes that must wait are put aside."""
+        arrived = g.per_cta
+        if not self.parked and (arrived[arrived > 0] == self.live[arrived > 0]).all():
+            self._pass(piece, g)
+            return True
+        self.parked.setdefault(key, []).append(g)
+        if self.strayed is not None:
+            self.strayed = self.strayed & ~g.mask
+        self._missing(key, g)
+        self._release()
+        return False
+
+    def _pass(self, piece: Piece, g: Group) -> None:
+        barrier = piece.barrier
+        assert barrier is not None
+        self.m.shadow.next_epoch(g)
+        self.m.changes += 1
+        if not barrier.op or barrier.dst is None or barrier.value is None:
+            return
+        value = barrier.value
+        dtype = DTYPES[value.dtype]
+        flags = self.m.fetch(g, value.id, dtype) if isinstance(value, Reg) else constant(value, dtype)
+        flags = g.whole(flags != 0)
+        if g.lanes is None:
+            count, total = flags.sum(axis=1, keepdims=True), np.array([[g.shape[1]]])
+        else:
+            count = np.bincount(g.cta[0], flags[0], g.space.ctas).astype(np.int64)[g.cta]
+            total = g.per_cta[g.cta]
+        answer = {"count": count, "and": count == total, "or": count > 0}[barrier.op]
+        self.m.keep(g, barrier.dst.id, answer.astype(DTYPES[barrier.dst.dtype]))
+
+    def _release(self) -> None:
+        """Let the CTAs go whose live lanes have all arrived at one barrier."""
+        for key in list(self.parked):
+            group = union(self.m.space, self.parked.pop(key))
+            complete = (group.per_cta == self.live)[group.cta]
+            ready, rest = group.split(complete)
+            if rest is not None:
+                self.parked[key] = [rest]
+            if ready is not None:
+                self._pass(self.compiled.pieces[key[0]][key[1]], ready)
+                self._push((key[0], key[1] + 1), ready)
+        if not self.parked:
+            self.strayed = None
+
+    def _missing(self, key: Key, g: Group) -> None:
+        """Live lanes of g's CTAs that can not come to this barrier any more and do something else."""
+        here = g.per_cta > 0
+        for (block, part), groups in self.pending.items():
+            comes = block == key[0] and part <= key[1] or key[0] in self.flow.reach[block]
+            if comes or part == 0 and self.flow.idle[block]:
+                continue
+            for other in groups:
+                flags = here[other.cta]
+                if flags.any():
+                    cta, tid, _ = self.m.where(other, flags)
+                    line = self.blocks[block].line
+                    self._divergent(key, f"{self.m.lane_name(cta, tid)} went on{f' to line {line}' if line else ''} without it", cta)
+
+    def _divergent(self, key: Key, who: str, cta: int) -> NoReturn:
+        site = self.compiled.pieces[key[0]][key[1]].site
+        assert site is not None
+        self.m.fail(site.line, f"barrier under divergence: {who}; not all threads of the block reach it", "", "Move it out of the branch.")
+
+    def _never_met(self) -> NoReturn:
+        keys = sorted(self.parked)
+        lines = [self.compiled.pieces[b][p].barrier for b, p in keys]
+        first = self.parked[keys[0]][0]
+        cta, tid, _ = self.m.where(first, np.ones((1, 1), bool))
+        others = ", ".join(f"line {x.line}" for x in lines[1:] if x is not None) or "another barrier"
+        self._divergent(keys[0], f"{self.m.lane_name(cta, tid)} waits here while others wait at {others}", cta)
+
+    def _deadlock(self, block: int, g: Group) -> NoReturn:
+        cta, tid, _ = self.m.where(g, np.ones((1, 1), bool))
+        site = next((s for s in self.compiled.sites if s.block == block), None)
+        line = site.line if site else self.blocks[block].line
+        others = sorted({self.blocks[b].line for b, _ in self.pending} | {x.line for k in self.parked if (x := self.compiled.pieces[k[0]][k[1]].barrier)})
+        what = "deadlock: lanes wait in this loop for a change of memory that nobody can make any more"
+        if others:
+            what += f"; the other lanes are at {', '.join(f'line {n}' for n in others)}"
+        what += ", first waiting lane: " + self.m.lane_name(cta, tid)
+        self.m.fail(line, what, "", "Let the lane that holds the lock release it before others of its warp or block wait.")
