@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from gpusim.ir.simt.facts import LaunchFacts
 from gpusim.lower.simt import control, registers
-from gpusim.lower.simt.code import Block, Code, Instr
+from gpusim.lower.simt.code import Code, Instr
 from gpusim.lower.simt.expr import Numbers
 from gpusim.lower.simt.flow import Flow, analyse
 from gpusim.lower.simt.fuse import fuse
@@ -24,7 +24,7 @@ def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int
     """`code` with instructions, machine registers, and registers per thread.
 
     Registers: `given_registers`, else `program.max_registers`, else the estimate. Where fewer are allowed than the estimate, the rest is
-    spilled. `facts` adds the dynamic shared memory of the launch.
+    spilled.
     """
     flow = analyse(code)
     regs, splits = divergent(flow)
@@ -37,9 +37,8 @@ def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int
     allowed = given_registers or code.program.max_registers
     count = min(wanted, registers.MOST) if allowed is None else allowed
     spills = max(0, wanted - count) if given_registers is None else 0
-    blocks = tuple(_filled(b, tuple(r)) for b, r in zip(code.blocks, rows, strict=True))
-    shared = code.shared_bytes + (facts.geometry.shared_bytes if facts else 0)
-    return replace(code, blocks=blocks, machine_registers=w.next, registers=count, spills=spills, shared_bytes=shared)
+    blocks = tuple(replace(b, instrs=tuple(r)) for b, r in zip(code.blocks, rows, strict=True))
+    return replace(code, blocks=blocks, machine_registers=w.next, registers=count, spills=spills)
 
 
 def _writer(flow: Flow, regs: frozenset[int]) -> Writer:
@@ -68,7 +67,3 @@ def _finish(w: Writer, splits: frozenset[int]) -> list[list[Instr]]:
         tail = [Instr("BSSY", line=block.line)] * opens.get(block.id, 0)
         out.append([*head, *schedule(w.lists[block.id]), *tail, *w.tails[block.id]])
     return out
-
-
-def _filled(block: Block, rows: tuple[Instr, ...]) -> Block:
-    return replace(block, instrs=rows)

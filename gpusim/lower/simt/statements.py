@@ -6,7 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 from gpusim.ir.simt.nodes import (
-    Assert, AsyncCommit, AsyncCopy, AsyncWait, Atomic, Barrier, Buffer, Fence, Imm, LdMatrix, Load, Mma, Op, Print, Reg, Sleep, Store, Value, Warp,
+    Assert,
+    AsyncCommit,
+    AsyncCopy,
+    AsyncWait,
+    Atomic,
+    Barrier,
+    Buffer,
+    Fence,
+    Imm,
+    LdMatrix,
+    Load,
+    Mma,
+    Op,
+    Print,
+    Reg,
+    Sleep,
+    Store,
+    Value,
+    Warp,
 )  # fmt: skip
 from gpusim.ir.simt.walk import itemsize
 from gpusim.lower.simt.address import address, special
