@@ -21,8 +21,8 @@ class SimtCosts:
     guard_latency: float
     pipe_change: float
     register_ports: int
-    branch_taken: float
-    branch_fall: float
+    branch: float
+    split: float
     side_switch: float
     queue: float
     latency_per_wavefront: float

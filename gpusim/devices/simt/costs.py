@@ -52,8 +52,8 @@ def compile_code(code: Code, machine: Machine) -> Compiled:
         row: list[Issue] = []
         uses.enter(block)
         before: Instr | None = None
-        for instr in block.instrs:
-            row.append(_issue(instr, before, number, uses, machine))
+        for place, instr in enumerate(block.instrs):
+            row.append(_issue(instr, before, block.instrs[place + 1 :], number, uses, machine))
             lines.append(instr.line)
             before = instr
             uses.leave(instr)
@@ -63,7 +63,7 @@ def compile_code(code: Code, machine: Machine) -> Compiled:
     return Compiled(tuple(blocks), tuple(uses.why), tuple(lines), position, len(uses.why))
 
 
-def _issue(instr: Instr, before: Instr | None, number: int, uses: _Registers, machine: Machine) -> Issue:
+def _issue(instr: Instr, before: Instr | None, behind: Sequence[Instr], number: int, uses: _Registers, machine: Machine) -> Issue:
     name = _pipe(instr)
     pipe = PIPES.index(name)
     simt = machine.simt
@@ -71,7 +71,7 @@ def _issue(instr: Instr, before: Instr | None, number: int, uses: _Registers, ma
     if name == "fma" and machine.fma_halves == 1:
         pipe = other = HEAVY
     latency = _pick(simt.latency, instr.op, name)
-    if instr.op in _PREDICATE_WRITERS and uses.guards(instr):
+    if instr.op in _PREDICATE_WRITERS and uses.guards(instr, behind):
         latency = max(latency, simt.guard_latency)
     kind = BARRIER if instr.op.startswith("BAR") else SHARED if name in _SHARED_PIPES else PLAIN
     read = uses.vector(instr)
@@ -136,8 +136,18 @@ class _Registers:
         """The pipe whose result `register` most likely holds."""
         return self.here.get(register) or self.pipes[register]
 
-    def guards(self, instr: Instr) -> bool:
-        return any(reader.op not in _PREDICATE_OPERAND for r in instr.dst for reader in self.readers[r])
+    def guards(self, instr: Instr, behind: Sequence[Instr]) -> bool:
+        """Whether a predicate that `instr` sets guards something. behind: the rest of its block."""
+        return any(reader.op not in _PREDICATE_OPERAND for r in instr.dst for reader in self._readers(r, behind))
+
+    def _readers(self, register: int, behind: Sequence[Instr]) -> list[Instr]:
+        near: list[Instr] = []
+        for instr in behind:
+            if register in instr.srcs:
+                near.append(instr)
+            if register in instr.dst:
+                break
+        return near or self.readers[register]
 
 
 def _scalar(instr: Instr) -> bool:

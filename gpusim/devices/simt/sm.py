@@ -59,8 +59,7 @@ class Sm:
         self.subcores = [SubCore(self) for _ in range(machine.subcores)]
         self.cores = {id(c): i for i, c in enumerate(self.subcores)}
         self.population = [0] * machine.subcores
-        self.taken, self.switch = simt.branch_taken, simt.side_switch
-        self.fall = simt.branch_fall
+        self.branch, self.diverged, self.switch = simt.branch, simt.branch + simt.split, simt.side_switch
         self.cross = simt.pipe_change
         self.barrier_base, self.barrier_step, self.barrier_free = machine.barrier_base, machine.barrier_per_warp, 0.0
         self.between = max(machine.cta_change, 0.0)
@@ -128,7 +127,6 @@ class Sm:
         A negative first value: the warp is gone."""
         path, at = warp.path, warp.at
         blocks, masks = path.blocks, path.masks
-        before = blocks[at] if at >= 0 else -1
         mask = masks[at] if at >= 0 else 0
         why = WAIT
         jumped = at >= 0 and warp.ins[12].op == "BRA"
@@ -143,15 +141,15 @@ class Sm:
             self.lanes[block] += now.bit_count()
             if self.moments is not None:
                 self.moments.append(Moment(warp.cta, warp.number, t + 1, block, now))
-            if mask & ~now and now & ~mask:
+            if now & ~mask and mask & ~now:
                 gap, why = max(gap, self.switch), BRANCH
             elif jumped:
-                gap, why = max(gap, self.taken if block != before + 1 else self.fall), BRANCH
+                gap, why = max(gap, self.diverged if mask & ~now else self.branch), BRANCH
             code = self.compiled.blocks[block]
             if code:
                 warp.at, warp.code, warp.pc = at, code, 0
                 return gap, why
-            before, mask = block, now
+            mask = now
 
     def shared(self, core: SubCore, warp: Warp, ins: Issue, t: float) -> bool:
         """Issue an instruction that the SM's shared parts execute. True: the warp waits for others and comes back later."""
