@@ -1,0 +1,223 @@
+"""Statements of a kernel or a device function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from gpusim.frontend import arrays, loops
+from gpusim.frontend.arithmetic import binary
+from gpusim.frontend.context import Context
+from gpusim.frontend.inline import always_returns, give_back, has_return
+from gpusim.frontend.logic import condition
+from gpusim.frontend.operands import Group, Operand, Scalar, Static, described
+from gpusim.frontend.refusals import UNSUPPORTED
+from gpusim.frontend.variables import assign, copies, meet
+from gpusim.ir.simt.nodes import Assert, Break, If, Imm, Return, Value
+
+
+def block(ctx: Context, stmts: list[ast.stmt]) -> None:
+    """Translate statements in order; what cannot be reached is left out."""
+    for k, stmt in enumerate(stmts):
+        if not ctx.frame.live:
+            return
+        ctx.at(stmt)
+        rest = stmts[k + 1 :]
+        if ctx.frame.inlined and has_return(stmt) and not isinstance(stmt, ast.Return):
+            if _returning(ctx, stmt, rest):
+                return
+        else:
+            statement(ctx, stmt)
+
+
+def statement(ctx: Context, stmt: ast.stmt) -> None:
+    handler = _HANDLERS.get(type(stmt))
+    if handler is None:
+        name, hint = UNSUPPORTED.get(type(stmt), (f"'{type(stmt).__name__}'", ""))
+        ctx.refuse(stmt, f"Kernels cannot have {name}.", hint)
+    handler(ctx, stmt)
+
+
+def _returning(ctx: Context, stmt: ast.stmt, rest: list[ast.stmt]) -> bool:
+    """A compound statement of a device function with a return inside. True if the rest of the block was translated with it."""
+    if ctx.frame.loops:
+        statement(ctx, stmt)
+        if isinstance(stmt, ast.For | ast.While) and ctx.frame.live:
+            _leave_again(ctx, stmt)
+        return False
+    if isinstance(stmt, ast.If) and always_returns(stmt.body):
+        branch(ctx, stmt, condition(ctx, stmt.test), stmt.body, stmt.orelse + rest)
+    elif isinstance(stmt, ast.If) and always_returns(stmt.orelse):
+        branch(ctx, stmt, condition(ctx, stmt.test), stmt.body + rest, stmt.orelse)
+    else:
+        statement(ctx, stmt)
+        if rest and ctx.frame.live:
+            branch(ctx, stmt, _done(ctx), [], rest)
+    return True
+
+
+def _done(ctx: Context) -> Value:
+    bound = ctx.frame.env["$done"].operand
+    assert isinstance(bound, Scalar)
+    return bound.known or bound.value
+
+
+def _leave_again(ctx: Context, stmt: ast.stmt) -> None:
+    """Behind an inner loop that a return may have ended: end the outer loop too."""
+    done = _done(ctx)
+    if isinstance(done, Imm):
+        return
+    env = dict(ctx.frame.env)
+    with ctx.collect() as out:
+        loops.leave(ctx, stmt)
+        out.append(Break(ctx.line))
+    ctx.frame.env = env
+    ctx.emit(If(done, tuple(out), (), ctx.line))
+
+
+def branch(ctx: Context, node: ast.stmt, cond: Value, then: list[ast.stmt], orelse: list[ast.stmt]) -> None:
+    """if cond: then else: orelse."""
+    if isinstance(cond, Imm):
+        block(ctx, then if cond.value else orelse)
+        return
+    frame, line = ctx.frame, ctx.line
+    before = dict(frame.env)
+    sides = []
+    for stmts in (then, orelse):
+        frame.env, frame.live = dict(before), True
+        with ctx.collect() as out:
+            block(ctx, stmts)
+        sides.append((frame.env, out, frame.live))
+    (env1, out1, live1), (env2, out2, live2) = sides
+    frame.live = True
+    frame.env = meet(ctx, env1, out1, env2, out2)
+    ctx.emit(If(cond, tuple(out1), tuple(out2), line))
+    frame.live = live1 or live2
+
+
+def _if(ctx: Context, node: ast.If) -> None:
+    cond = condition(ctx, node.test)
+    ctx.at(node)
+    branch(ctx, node, cond, node.body, node.orelse)
+
+
+def _assign(ctx: Context, node: ast.Assign) -> None:
+    value = _named(ctx, node.targets[0], node.value)
+    for target in node.targets:
+        ctx.at(node)
+        assign_target(ctx, target, value)
+        if isinstance(target, ast.Name):
+            value = ctx.frame.env[target.id].operand
+
+
+def _named(ctx: Context, target: ast.expr, value: ast.expr) -> Operand:
+    """The value; an array that it makes gets the name of the variable."""
+    saved, ctx.wanted_name = ctx.wanted_name, target.id if isinstance(target, ast.Name) else ""
+    try:
+        return ctx.evaluate(ctx, value)
+    finally:
+        ctx.wanted_name = saved
+
+
+def _annotated(ctx: Context, node: ast.AnnAssign) -> None:
+    if node.value is not None:
+        assign_target(ctx, node.target, _named(ctx, node.target, node.value))
+
+
+def assign_target(ctx: Context, target: ast.expr, value: Operand) -> None:
+    """target = value, for a name, an element, or a tuple of these."""
+    if isinstance(target, ast.Name):
+        assign(ctx, target.id, value)
+    elif isinstance(target, ast.Subscript):
+        _store(ctx, target, value)
+    elif isinstance(target, ast.Tuple | ast.List):
+        _unpack(ctx, target, value)
+    else:
+        ctx.refuse(target, f"'{ast.unparse(target)}' cannot be assigned in a kernel.", "Assign to a variable or to an element of an array.")
+
+
+def _unpack(ctx: Context, target: ast.Tuple | ast.List, value: Operand) -> None:
+    if not isinstance(value, Group) or len(value.items) != len(target.elts):
+        ctx.refuse(target, f"A {described(value)} cannot be unpacked into {len(target.elts)} targets.")
+    for one, item in zip(target.elts, copies(ctx, value.items), strict=True):
+        assign_target(ctx, one, item)
+
+
+def _store(ctx: Context, target: ast.Subscript, value: Operand) -> None:
+    base = ctx.evaluate(ctx, target.value)
+    if isinstance(base, Group):
+        ctx.refuse(target, "A tuple's item is assigned.", "Use a cuda.local.array, or build a new tuple.")
+    array = arrays.as_array(ctx, base, target)
+    if isinstance(target.slice, ast.Slice):
+        ctx.refuse(target, "A slice is assigned.", "Write a loop over the elements.")
+    index = arrays.element(ctx, target, array, arrays.indices(ctx, target))
+    arrays.store(ctx, target, array, index, (ctx.scalar(value, target, "The value").value,))
+
+
+def _augmented(ctx: Context, node: ast.AugAssign) -> None:
+    """x += v. The index of an element is computed once."""
+    if isinstance(node.target, ast.Subscript):
+        array = arrays.as_array(ctx, ctx.evaluate(ctx, node.target.value), node.target)
+        if isinstance(node.target.slice, ast.Slice):
+            ctx.refuse(node.target, "A slice is assigned.", "Write a loop over the elements.")
+        index = arrays.element(ctx, node.target, array, arrays.indices(ctx, node.target))
+        old = Scalar(arrays.load(ctx, array, index)[0])
+        new = binary(ctx, node, node.op, old, ctx.scalar(ctx.evaluate(ctx, node.value), node.value))
+        arrays.store(ctx, node, array, index, (new.value,))
+        return
+    if not isinstance(node.target, ast.Name):
+        ctx.refuse(node, f"'{ast.unparse(node.target)}' cannot be assigned in a kernel.", "Assign to a variable or to an element of an array.")
+    load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+    expression = ast.copy_location(ast.BinOp(load, node.op, node.value), node)
+    assign(ctx, node.target.id, ctx.evaluate(ctx, expression))
+
+
+def _return(ctx: Context, node: ast.Return) -> None:
+    if ctx.frame.inlined:
+        return give_back(ctx, node)
+    value = Static(None) if node.value is None else ctx.evaluate(ctx, node.value)
+    if value != Static(None):
+        ctx.refuse(node, "A kernel returns a value.", "Write it to an array argument; only device functions return values.")
+    ctx.emit(Return(ctx.line))
+    ctx.frame.env, ctx.frame.live = {}, False
+
+
+def _assert(ctx: Context, node: ast.Assert) -> None:
+    cond = condition(ctx, node.test)
+    message = ast.unparse(node.test)
+    if node.msg is not None:
+        given = ctx.evaluate(ctx, node.msg)
+        message = str(given.obj) if isinstance(given, Static) else message
+    ctx.at(node)
+    ctx.emit(Assert(cond, message, ctx.line))
+
+
+def _expression(ctx: Context, node: ast.Expr) -> None:
+    ctx.evaluate(ctx, node.value)
+
+
+def _pass(ctx: Context, node: ast.Pass) -> None:
+    """Nothing."""
+
+
+def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    first = body[0]
+    doc = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+    return body[1:] if doc else body
+
+
+_HANDLERS: dict[type[ast.stmt], Callable[[Context, Any], None]] = {
+    ast.Assign: _assign,
+    ast.AnnAssign: _annotated,
+    ast.AugAssign: _augmented,
+    ast.If: _if,
+    ast.While: loops.while_loop,
+    ast.For: loops.for_loop,
+    ast.Break: loops.stop,
+    ast.Continue: loops.stop,
+    ast.Return: _return,
+    ast.Assert: _assert,
+    ast.Expr: _expression,
+    ast.Pass: _pass,
+}
