@@ -78,8 +78,8 @@ def _slope(probe: Probe) -> Callable[[GpuSpec], float]:
     return simulate
 
 
-def _run(spec: GpuSpec, kernel: Any, launch: tuple[int, int], args: tuple[Any, ...], shared: int = 0, **options: Any) -> Run:
-    geometry = Geometry((launch[0], 1, 1), (launch[1], 1, 1), shared)
+def _run(spec: GpuSpec, kernel: Any, threads: tuple[int, int], args: tuple[Any, ...], shared: int = 0, **options: Any) -> Run:
+    geometry = Geometry((threads[0], 1, 1), (threads[1], 1, 1), shared)
     return simulate_simt(kernel, geometry, args, spec, values=False, **options).run
 
 
