@@ -114,9 +114,7 @@ int_ = int64
 uint = uint64
 
 #: dtype of the IR -> type
-BY_DTYPE = {
-    t.dtype: t for t in (boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64)
-}
+BY_DTYPE = {t.dtype: t for t in (boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64)}
 
 
 def names() -> dict[str, Any]:

@@ -32,7 +32,11 @@ def binary(ctx: Context, node: ast.AST, op: ast.operator, a: Scalar, b: Scalar) 
     name, rule = BINARY[type(op)]
     dtype = rule(a.dtype, b.dtype)
     if dtype is None:
-        ctx.refuse(node, f"{_SYMBOL[type(op)]} of {a.dtype} and {b.dtype}.", "Bits belong to integers: convert with int32() or uint32(), or keep the bits with cuda.bitcast.")
+        ctx.refuse(
+            node,
+            f"{_SYMBOL[type(op)]} of {a.dtype} and {b.dtype}.",
+            "Bits belong to integers: convert with int32() or uint32(), or keep the bits with cuda.bitcast.",
+        )
     return apply(ctx, name, a, b, dtype)
 
 

@@ -69,7 +69,9 @@ def constant(ctx: Context, obj: Any, node: ast.AST, name: str = "") -> Array:
     key = ("const", id(obj))
     if key not in ctx.buffers:
         data = tuple(obj.reshape(-1).tolist())
-        ctx.buffers[key] = Buffer(len(ctx.args) + len(ctx.buffers), name or f"const{len(ctx.buffers)}", "const", dtype, tuple(obj.shape), None, 0, data, ctx.line)
+        ctx.buffers[key] = Buffer(
+            len(ctx.args) + len(ctx.buffers), name or f"const{len(ctx.buffers)}", "const", dtype, tuple(obj.shape), None, 0, data, ctx.line
+        )
     shape = tuple(int(n) for n in obj.shape)
     return Array(ctx.buffers[key], shape, row_major(shape))
 

@@ -38,7 +38,11 @@ def attribute(ctx: Context, node: ast.Attribute, base: Operand) -> Operand:
 def _of_object(ctx: Context, node: ast.Attribute, obj: Any) -> Operand:
     plain = isinstance(obj, ModuleType | Namespace | type | enum.Enum) or (dataclasses.is_dataclass(obj) and _frozen(obj)) or hasattr(obj, "_fields")
     if not plain:
-        ctx.refuse(node, f"'{ast.unparse(node)}' belongs to a {type(obj).__name__}, which may change.", "Copy the value to a module constant, or pass it as an argument.")
+        ctx.refuse(
+            node,
+            f"'{ast.unparse(node)}' belongs to a {type(obj).__name__}, which may change.",
+            "Copy the value to a module constant, or pass it as an argument.",
+        )
     try:
         value = getattr(obj, node.attr)
     except AttributeError as error:

@@ -173,4 +173,3 @@ BUILTINS: dict[Any, Handler] = {
     builtins.print: _print,
     builtins.range: ranged(),
 }
-

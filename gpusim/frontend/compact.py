@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from gpusim.ir.simt.nodes import Param, Reg, Stmt
+from gpusim.ir.simt.nodes import Buffer, Imm, Param, Reg, Stmt
 
 
 def compact(body: tuple[Stmt, ...], params: tuple[Param, ...]) -> tuple[tuple[Stmt, ...], tuple[Param, ...], int]:
@@ -20,7 +20,7 @@ def _renumbered(node: Any, numbers: dict[int, int]) -> Any:
         return Reg(numbers.setdefault(node.id, len(numbers)), node.dtype, node.name)
     if isinstance(node, tuple):
         return tuple(_renumbered(n, numbers) for n in node)
-    if dataclasses.is_dataclass(node) and hasattr(node, "line") and not hasattr(node, "space") or isinstance(node, Param):
-        changes = {f.name: _renumbered(getattr(node, f.name), numbers) for f in dataclasses.fields(node)}  # type: ignore[arg-type]
-        return type(node)(**changes)
+    if dataclasses.is_dataclass(node) and not isinstance(node, type) and not isinstance(node, Buffer | Imm):
+        changes = {f.name: _renumbered(getattr(node, f.name), numbers) for f in dataclasses.fields(node)}
+        return dataclasses.replace(node, **changes)
     return node

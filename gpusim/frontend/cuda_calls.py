@@ -107,7 +107,9 @@ def across(op: str, results: int = 1, keeps: bool = False) -> Handler:
         mask, value = made.bound("mask value")
         number = made.ctx.scalar(value or NOTHING, made.node, "The value").value
         if keeps and number.dtype not in ("int32", "uint32"):
-            number = made.ctx.cast(number, "int32") if is_integer(number.dtype) else made.refuse(f"{made.text} of {number.dtype}.", "It works on int32 and uint32.")
+            if not is_integer(number.dtype):
+                made.refuse(f"{made.text} of {number.dtype}.", "It works on int32 and uint32.")
+            number = made.ctx.cast(number, "int32")
         first = made.ctx.temp(number.dtype if keeps else "uint32")
         dst = (first,) if results == 1 else (first, made.ctx.temp("bool"))
         made.ctx.emit(Warp(dst, op, (_mask(made, mask), number), made.ctx.line))
@@ -246,7 +248,13 @@ def reads(op: str, dtype: str) -> Handler:
 
 
 _APPROX = {"exp2": "ex2", "log2": "lg2", "rcp": "rcp", "rsqrt": "rsqrt", "sin": "sin", "cos": "cos", "tanh": "tanh"}
-_HALF1 = {"hneg": "neg", "habs": "abs", "hrcp": "rcp", "hrint": "round", **{f"h{n}": n for n in "sin cos log log2 log10 exp exp2 sqrt rsqrt floor ceil trunc".split()}}
+_HALF1 = {
+    "hneg": "neg",
+    "habs": "abs",
+    "hrcp": "rcp",
+    "hrint": "round",
+    **{f"h{n}": n for n in "sin cos log log2 log10 exp exp2 sqrt rsqrt floor ceil trunc".split()},
+}
 _HALF2 = {f"h{n}": n for n in "add sub mul div min max eq ne lt le gt ge".split()}
 
 

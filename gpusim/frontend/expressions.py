@@ -82,7 +82,10 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Operand:
 def _item(ctx: Context, node: ast.Subscript, base: Group) -> Operand:
     """A tuple's item. The index is a constant, or the items are numbers to select from."""
     if isinstance(node.slice, ast.Slice):
-        bounds = [None if part is None else arrays.static_int(ctx, part, "A bound of a tuple's slice") for part in (node.slice.lower, node.slice.upper, node.slice.step)]
+        bounds = [
+            None if part is None else arrays.static_int(ctx, part, "A bound of a tuple's slice")
+            for part in (node.slice.lower, node.slice.upper, node.slice.step)
+        ]
         return Group(base.items[slice(*bounds)])
     index = number(ctx, node.slice)
     known = arrays.known_int(index)
@@ -139,4 +142,3 @@ _HANDLERS: dict[type[ast.expr], Callable[[Context, Any], Operand]] = {
     ast.BoolOp: _boolean,
     ast.IfExp: _conditional,
 }
-

@@ -21,7 +21,9 @@ def leave(ctx: Context, node: ast.stmt) -> None:
     """The edge of break, continue or return out of the innermost loop."""
     edges = ctx.frame.loops[-1]
     if edges.unrolled:
-        ctx.refuse(node, f"{type(node).__name__.lower()} in a loop over a tuple.", "Such a loop is written out; use an if, or range() with an index into an array.")
+        ctx.refuse(
+            node, f"{type(node).__name__.lower()} in a loop over a tuple.", "Such a loop is written out; use an if, or range() with an index into an array."
+        )
     if edges.flag and isinstance(node, ast.Break):
         assign(ctx, edges.flag, Scalar(Imm(True, "bool")))
     edges.broken = edges.broken or not isinstance(node, ast.Continue)
@@ -88,7 +90,7 @@ def _settle(ctx: Context, node: ast.While | ast.For, assigned: frozenset[str], o
     ctx.out += before
     if loop is not None:
         ctx.out.append(loop)
-    ctx.frame.env = {**ctx.frame.env, **{n: b for n, b in header.items()}, **edges.late}
+    ctx.frame.env = {**ctx.frame.env, **header, **edges.late}
     ctx.frame.live = live
     if node.orelse:
         _orelse(ctx, node, flag)
@@ -219,5 +221,3 @@ def _bound(ctx: Context, value: Value, assigned: frozenset[str]) -> Value:
         ctx.move(dst, value)
         return dst
     return value
-
-

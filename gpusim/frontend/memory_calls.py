@@ -22,7 +22,10 @@ def allocate(space: str) -> Handler:
         sizes = shape.items if isinstance(shape, Group) else (shape,)
         known = tuple(arrays.known_int(s) if s is not None else None for s in sizes)
         if not known or any(k is None or k < 0 for k in known):
-            made.refuse(f"The shape of a {space} array is not known when the kernel is compiled.", "Use numbers or constants of the module; cuda.shared.array(0, dtype) is sized at launch.")
+            made.refuse(
+                f"The shape of a {space} array is not known when the kernel is compiled.",
+                "Use numbers or constants of the module; cuda.shared.array(0, dtype) is sized at launch.",
+            )
         kind = arrays.element_type(made.ctx, dtype or NOTHING, made.node)
         name = made.ctx.wanted_name or f"{space}{len(made.ctx.buffers)}"
         return arrays.allocate(made.ctx, made.node, space, tuple(k or 0 for k in known), kind, name)
@@ -56,7 +59,10 @@ def vector_load(count: int, cache: str = "") -> Handler:
 
 def _check_width(made: Call, array: Array, count: int) -> None:
     if count * itemsize(array.buffer.dtype) > WIDEST:
-        made.refuse(f"{made.text} of {array.buffer.dtype} is {count * itemsize(array.buffer.dtype)} bytes; an access has at most {WIDEST}.", "Use two narrower accesses.")
+        made.refuse(
+            f"{made.text} of {array.buffer.dtype} is {count * itemsize(array.buffer.dtype)} bytes; an access has at most {WIDEST}.",
+            "Use two narrower accesses.",
+        )
 
 
 def vector_store(count: int) -> Handler:
@@ -118,8 +124,10 @@ def _cp_async(made: Call) -> Operand:
         made.refuse("The count of cp_async is not constant.", "Write the number of elements: 4, 8 or 16 bytes in all.")
     elements = int(known.value)  # type: ignore[union-attr]
     size = elements * itemsize(target.buffer.dtype)
-    if target.buffer.space != "shared" or source.buffer.space != "global" or target.buffer.dtype != source.buffer.dtype or size not in (4, 8, 16):
-        made.refuse(f"cp_async of {size} bytes from {source.buffer.space} {source.buffer.dtype} to {target.buffer.space} {target.buffer.dtype}.", "It copies 4, 8 or 16 bytes from global to shared memory of one type.")  # fmt: skip
+    ways = target.buffer.space == "shared" and source.buffer.space == "global" and target.buffer.dtype == source.buffer.dtype
+    if not ways or size not in (4, 8, 16):
+        what = f"cp_async of {size} bytes from {source.buffer.space} {source.buffer.dtype} to {target.buffer.space} {target.buffer.dtype}."
+        made.refuse(what, "It copies 4, 8 or 16 bytes from global to shared memory of one type.")
     bound = None if valid is None or valid == NOTHING else made.ctx.scalar(valid, made.node).value
     made.ctx.emit(AsyncCopy(target.buffer, to, source.buffer, start, elements, bound, made.ctx.line))
     return NOTHING
@@ -157,9 +165,9 @@ def _mma(made: Call) -> Operand:
     name = fmt.obj if isinstance(fmt, Static) and fmt.obj is not None else "bf16"
     if name not in ("bf16", "fp16"):
         made.refuse(f"mma of {name!r}.", "fmt is 'bf16' or 'fp16'.")
-    parts = [_fragment(made, v, n, dtype) for v, n, dtype in ((a, 4, "uint32"), (b, 2, "uint32"), (c, 4, "float32"))]
+    parts = _fragment(made, a, 4, "uint32"), _fragment(made, b, 2, "uint32"), _fragment(made, c, 4, "float32")
     dst = tuple(made.ctx.temp("float32") for _ in range(4))
-    made.ctx.emit(Mma(dst, "m16n8k16", str(name), *parts, made.ctx.line))
+    made.ctx.emit(Mma(dst, "m16n8k16", str(name), parts[0], parts[1], parts[2], made.ctx.line))
     return Group(tuple(Scalar(d) for d in dst))
 
 
@@ -189,4 +197,3 @@ MEMORY: dict[str, Handler] = {
     "ldmatrix": _ldmatrix,
     "mma_m16n8k16": _mma,
 }
-

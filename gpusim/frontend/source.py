@@ -50,11 +50,15 @@ def read(function: Callable[..., Any]) -> Source:
     except SyntaxError as error:
         raise GpusimError(f"The source of {target.__name__} cannot be read: {error.msg}.", where=f"{file}:{first}", hint=_REMEDY) from error
     if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
-        raise GpusimError(f"{target.__name__} is no plain function.", where=f"{file}:{first}", hint="Write it with def, on lines of its own (no lambda, no async).")
+        raise GpusimError(
+            f"{target.__name__} is no plain function.", where=f"{file}:{first}", hint="Write it with def, on lines of its own (no lambda, no async)."
+        )
     return Source(target, file, first, tuple(lines), body[0])
 
 
-_REMEDY = "Put the kernel into a file and import it, or define it in a notebook cell. Text that is typed at the plain >>> prompt or given to exec() is not kept."
+_REMEDY = (
+    "Put the kernel into a file and import it, or define it in a notebook cell. Text that is typed at the plain >>> prompt or given to exec() is not kept."
+)
 
 
 def _lines(function: FunctionType, file: str) -> tuple[list[str], int]:

@@ -43,7 +43,11 @@ def _named(source: Source, args: tuple[Arg, ...]) -> tuple[Arg, ...]:
         raise GpusimError(f"Kernel {source.tree.name} takes {len(spec.args)} arguments ({names}); {len(args)} given.", where=where)
     for arg, parameter in zip(args, spec.args, strict=True):
         if arg.dtype not in BITS or not 0 <= arg.ndim <= 3:
-            raise GpusimError(f"Argument '{parameter.arg}' is a {arg.ndim}-dimensional {arg.dtype}.", where=where, hint=f"Kernels take up to 3 dimensions of {', '.join(BITS)}.")
+            raise GpusimError(
+                f"Argument '{parameter.arg}' is a {arg.ndim}-dimensional {arg.dtype}.",
+                where=where,
+                hint=f"Kernels take up to 3 dimensions of {', '.join(BITS)}.",
+            )
     return tuple(Arg(p.arg, a.dtype, a.ndim, a.layout) for p, a in zip(spec.args, args, strict=True))
 
 
