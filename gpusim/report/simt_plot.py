@@ -72,7 +72,7 @@ def plot_divergence(
     tracks = chosen(profile, warps)
     drawn = [(track, _within(stretches(track, profile), cycles)) for track in tracks]
     colours = palette(s for _, parts in drawn for s in parts)
-    legend = LEGEND_ROW * (len(colours) + 2)
+    legend = LEGEND_ROW * (len(colours) + 3)
     height = WARP_HEIGHT * len(tracks) + FOOT + legend + 0.5
     figure = Figure(figsize=(WIDTH, height))
     panels = figure.subplots(len(tracks), 1, sharex=True, squeeze=False)[:, 0]
@@ -185,7 +185,7 @@ def _marks(axes: Axes, parts: Sequence[Stretch], per_inch: float) -> None:
 def _entry(profile: Profile, block: int) -> str:
     place = profile.blocks[block]
     texts = [text_of(profile, line) for line in (place.lines or (place.line,))]
-    return f"{span(profile, block):9} {'; '.join(t for t in texts if t)}"[:120]
+    return f"line {span(profile, block):9} {'; '.join(t for t in texts if t)}"[:120]
 
 
 def _legend(figure: Figure, profile: Profile, colours: dict[int, str]) -> None:
@@ -193,6 +193,7 @@ def _legend(figure: Figure, profile: Profile, colours: dict[int, str]) -> None:
     from matplotlib.patches import Patch
 
     handles: list[Patch | Line2D] = [Patch(color=colour, label=_entry(profile, block)) for block, colour in colours.items()]
+    handles.append(Patch(color=IDLE, label="lanes of the warp that wait or have ended"))
     handles.append(Line2D([], [], marker="v", color="black", linestyle=":", linewidth=0.5, markersize=4, label="lanes that were apart run together again"))
     figure.legend(
         handles=handles,

@@ -20,22 +20,22 @@ SECTOR = 32
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """Of one buffer: distinct sectors that the launch touches (an estimate from above), sectors it requests, whether it reads them."""
+    """Of one buffer: distinct sectors that the launch reads, that it writes, and that it touches at all."""
 
-    distinct: float
-    requested: int
-    read: bool
+    read: float
+    written: float
+    touched: float
 
 
 def footprints(code: Code, counts: Counts, nbytes: Mapping[str, int]) -> dict[str, Footprint]:
-    """Global buffer -> footprint. nbytes: size of each array by the buffer's name."""
-    requested: dict[str, int] = {}
-    read: dict[str, bool] = {}
+    """Global buffer -> footprint, as far as counts tell: at most the buffer, at most what is requested. nbytes: size of each array."""
+    asked: dict[str, list[int]] = {}
     for i, access in enumerate(code.accesses):
         if access.space == "global":
-            requested[access.buffer] = requested.get(access.buffer, 0) + int(counts.sectors[i])
-            read[access.buffer] = read.get(access.buffer, False) or access.kind in READS
-    return {name: Footprint(min(n, -(-nbytes.get(name, n * SECTOR) // SECTOR)), n, read[name]) for name, n in requested.items()}
+            row = asked.setdefault(access.buffer, [0, 0])
+            row[0 if access.kind in READS else 1] += int(counts.sectors[i])
+    most = {name: -(-nbytes.get(name, 0) // SECTOR) for name in asked}
+    return {name: Footprint(min(most[name], r), min(most[name], w), min(most[name], r + w)) for name, (r, w) in asked.items()}
 
 
 def array_bytes(code: Code, args: Sequence[object]) -> dict[str, int]:
@@ -63,7 +63,7 @@ def loaded(code: Code, paths: Iterable[CtaPath]) -> dict[str, dict[int, None]]:
 
 def first_shares(code: Code, paths: Iterable[CtaPath], prints: Mapping[str, Footprint], part: float) -> dict[str, float]:
     """Global buffer -> share of an SM's first loads that nobody made before. paths: whole CTAs; part: they over all CTAs of the launch."""
-    return {name: min(1.0, prints[name].distinct * part / len(sectors)) for name, sectors in loaded(code, paths).items() if sectors}
+    return {name: min(1.0, prints[name].read * part / len(sectors)) for name, sectors in loaded(code, paths).items() if sectors}
 
 
 def from_dram(code: Code, paths: Iterable[CtaPath], shares: Mapping[str, float]) -> frozenset[int]:
@@ -97,7 +97,7 @@ class FirstTouch:
 
 def kept_share(prints: Mapping[str, Footprint], machine: Machine) -> float:
     """Share of what the launch touches that L2 still holds when it is asked for again."""
-    total = sum(p.distinct for p in prints.values()) * SECTOR
+    total = sum(p.touched for p in prints.values()) * SECTOR
     holds = machine.half_bytes * machine.halves
     return min(1.0, holds / total) if total else 1.0
 

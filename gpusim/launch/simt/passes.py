@@ -8,24 +8,30 @@ from typing import Any
 
 from gpusim.interp.simt import execute
 from gpusim.launch.simt.args import backing
+from gpusim.launch.simt.memory import Footprint
 from gpusim.launch.simt.prepare import Ready
 from gpusim.trace.simt import Counts, CtaPath
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """`counts` of the whole launch (exact, unless `error` > 0: relative standard error of the instructions), `paths` of the CTAs asked for,
-    `said`: what was not executed, `executed`: the result of the last execution."""
+    """counts: of the whole launch, exact unless `said` tells otherwise. paths: of the CTAs asked for. prints: what the launch touches, by
+    buffer. executed: the result of the execution that recorded. said: what was not executed."""
 
     counts: Counts
     paths: dict[int, CtaPath]
+    prints: dict[str, Footprint]
     executed: Any
     said: str = ""
-    error: float = 0.0
 
 
 def execute_all(ready: Ready, args: Sequence[Any], record: Iterable[int], **options: Any) -> Passed:
-    """Every CTA with the caller's arrays, which hold the results afterwards."""
+    """Every CTA with the caller's arrays, which hold the results afterwards. options: for `interp.simt.execute`."""
     arrays = backing(args, ready.code.program, copy=False)
-    executed = execute(ready.code, ready.geometry, arrays, record=tuple(record), **options)
-    return Passed(executed.counts, executed.paths, executed)
+    done = execute(ready.code, ready.geometry, arrays, record=sorted(record), **options)
+    return Passed(done.counts, done.paths, exact_prints(done), done)
+
+
+def exact_prints(done: Any) -> dict[str, Footprint]:
+    """Footprints of the executed CTAs."""
+    return {name: Footprint(done.read[name], done.written[name], touched) for name, touched in done.touched.items()}

@@ -17,7 +17,7 @@ from gpusim.launch.simt.counting import flops
 from gpusim.launch.simt.estimate import Estimate, estimate
 from gpusim.launch.simt.limits import limits
 from gpusim.launch.simt.loads import Load, loads
-from gpusim.launch.simt.memory import Footprint, array_bytes, footprints
+from gpusim.launch.simt.memory import Footprint
 from gpusim.launch.simt.passes import Passed, execute_all
 from gpusim.launch.simt.prepare import Ready, prepare
 from gpusim.launch.simt.profile import profile
@@ -129,10 +129,10 @@ def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
     """The Run of a launch whose values are done."""
     ready, options = begun.ready, (begun.l2, begun.launch, begun.exact)
     code, machine, geometry = ready.code, ready.machine, ready.geometry
-    prints = footprints(code, passed.counts, array_bytes(code, begun.args))
+    prints = passed.prints
     counted = count(code, passed.counts)
     sms = _timed(begun, passed, prints, counted["instructions"] / geometry.ctas, timeline)
-    counters = counted | traffic(counted, [(s.run, s.scale) for s in sms], prints, _written(code, prints), machine)
+    counters = counted | traffic(counted, [(s.run, s.scale) for s in sms], prints, machine)
     bounds = limits(counters, machine, ready.spec, geometry.ctas)
     simulated = machine.launch_start + machine.cold_fetch + max(s.run.cycles + s.load.first * machine.per_cta for s in sms)
     cycles = max(simulated, *bounds.values()) + (machine.launch_overhead if begun.launch == "in" else 0.0)
@@ -196,11 +196,6 @@ def _params(ready: Ready) -> dict[str, Any]:
 def _extents(extents: tuple[int, int, int]) -> str:
     used = max((i + 1 for i, e in enumerate(extents) if e > 1), default=1)
     return "x".join(str(e) for e in extents[:used])
-
-
-def _written(code: Code, prints: dict[str, Footprint]) -> dict[str, float]:
-    writes = {a.buffer for a in code.accesses if a.space == "global" and a.kind in ("store", "atomic", "red")}
-    return {name: p.distinct for name, p in prints.items() if name in writes}
 
 
 def _summed(sms: Sequence[_Sm]) -> dict[str, float]:

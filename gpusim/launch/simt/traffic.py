@@ -10,19 +10,17 @@ from gpusim.spec.resolve import Machine
 from gpusim.trace.counters import Counters
 
 
-def traffic(
-    counted: Counters, runs: Iterable[tuple[SmRun, float]], prints: Mapping[str, Footprint], written: Mapping[str, float], machine: Machine
-) -> Counters:
-    """runs: timed SMs, each with the number of launches' shares it stands for. written: buffer -> distinct sectors that the launch writes."""
+def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], prints: Mapping[str, Footprint], machine: Machine) -> Counters:
+    """runs: timed SMs, each with the number of SMs it stands for."""
     hits = sum(run.l1_hits * times for run, times in runs)
     looked = sum((run.l1_hits + run.l1_misses) * times for run, times in runs)
     loaded = counted.get("l1_load_sectors", 0)
     hit = min(loaded, round(loaded * hits / looked)) if looked else 0
     reading = loaded - hit
     atomics = counted.get("global_atomic_sectors", 0) + counted.get("global_red_sectors", 0)
-    first = min(reading + atomics, sum(p.distinct for p in prints.values() if p.read))
+    first = min(reading + atomics, round(sum(p.read for p in prints.values())))
     again = (reading - first) * (1.0 - kept_share(prints, machine)) if reading > first else 0.0
-    stored = sum(written.values()) * SECTOR
+    stored = sum(p.written for p in prints.values()) * SECTOR
     dirty = min(stored, machine.dirty_bytes * machine.halves)
     return {
         "l1_hit_sectors": hit,

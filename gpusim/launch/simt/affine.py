@@ -1,0 +1,180 @@
+"""How registers depend on the number of the CTA: an affine form with known coefficients, or no claim.
+
+Where every branch and every address is affine in ctaid, two CTAs that do the same enclose others that do the same: a comparison of
+affine values changes at most once along an axis of the grid, and addresses move by a fixed number of bytes from one CTA to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import gcd, lcm
+
+from gpusim.ir.simt.facts import LaunchFacts
+from gpusim.ir.simt.nodes import Imm, Op, Reg, Value
+from gpusim.ir.simt.walk import itemsize, memory, writes
+from gpusim.launch.simt.static import Item, index_of, items
+from gpusim.lower.simt.code import Branch, Code
+
+SECTOR = 32
+Coefs = tuple[int, int, int]
+ZERO: Coefs = (0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """coefs . ctaid + something that is the same in all CTAs; `value`: that something, where it is a known number."""
+
+    coefs: Coefs = ZERO
+    value: int | float | None = None
+
+
+Known = Form | None  # None: no claim
+
+
+@dataclass(frozen=True, slots=True)
+class Periods:
+    """Along each axis of the grid, CTAs that far apart see the same alignment of all their accesses to sectors."""
+
+    axes: tuple[int, int, int]
+
+
+def periods(code: Code, facts: LaunchFacts) -> Periods | None:
+    """None where a branch, a predicate or an address is not affine in ctaid, as far as this analysis sees."""
+    forms = _Forms(code, facts)
+    steps: list[list[int]] = [[], [], []]
+    for block in code.blocks:
+        if isinstance(block.end, Branch) and forms.of(block.end.cond) is None:
+            return None
+        for item in items(block.ops):
+            if memory([item.stmt]) and any(forms.of(guard) is None for guard in item.guards):
+                return None
+            for buffer, index in index_of(item.stmt):
+                form = forms.of(index)
+                if form is None or (buffer.space != "global" and form.coefs != ZERO):
+                    return None
+                for axis, coef in enumerate(form.coefs):
+                    steps[axis].append(coef * itemsize(buffer.dtype))
+    x, y, z = (lcm(*(SECTOR // gcd(step, SECTOR) for step in axis), 1) for axis in steps)
+    return Periods((x, y, z))
+
+
+class _Forms:
+    """Register -> form; a register with assignments of different forms has none."""
+
+    def __init__(self, code: Code, facts: LaunchFacts) -> None:
+        self.geometry = facts.geometry
+        self.regs: dict[int, Known] = {}
+        for param in code.program.params:
+            value = facts.params.get((param.arg, param.what))
+            self.regs[param.reg.id] = Form(ZERO, value)
+        todo = [item for block in code.blocks for item in items(block.ops)]
+        changed = True
+        while changed:
+            changed = False
+            for item in todo:
+                changed |= self._step(item)
+
+    def of(self, value: Value) -> Known:
+        """Of a register that nothing has assigned yet: no number, independent of ctaid."""
+        if isinstance(value, Imm):
+            return Form(ZERO, value.value)
+        return self.regs.get(value.id, Form())
+
+    def _step(self, item: Item) -> bool:
+        made = self._made(item)
+        changed = False
+        for reg in writes(item.stmt):
+            new = made if reg.id not in self.regs else join(self.regs[reg.id], made)
+            if reg.id not in self.regs or new != self.regs[reg.id]:
+                self.regs[reg.id] = new
+                changed = True
+        return changed
+
+    def _made(self, item: Item) -> Known:
+        """A value assigned under a predicate that changes with ctaid is as if chosen by it: `join` sees to that."""
+        stmt = item.stmt
+        if not isinstance(stmt, Op):
+            return Form()
+        if stmt.op.startswith("ctaid."):
+            axis = "xyz".index(stmt.op[-1])
+            return Form((int(axis == 0), int(axis == 1), int(axis == 2)), 0)
+        uniform = self._launch_constant(stmt)
+        if uniform is not None:
+            return Form(ZERO, uniform)
+        args = [self.of(a) for a in stmt.args]
+        if any(a is None for a in args):
+            return None
+        return RULES.get(stmt.op, _other)([a for a in args if a is not None])
+
+    def _launch_constant(self, stmt: Op) -> int | None:
+        kind, _, axis = stmt.op.partition(".")
+        extents = {"ntid": self.geometry.block, "nctaid": self.geometry.grid}.get(kind)
+        return extents["xyz".index(axis)] if extents and axis else None
+
+
+def join(a: Known, b: Known) -> Known:
+    """What holds for either."""
+    if a is None or b is None or a.coefs != b.coefs:
+        return None
+    return a if a == b else Form(a.coefs)
+
+
+def _add(args: list[Form], sign: int = 1) -> Known:
+    a, b = args
+    value = a.value + sign * b.value if a.value is not None and b.value is not None else None
+    x, y, z = (p + sign * q for p, q in zip(a.coefs, b.coefs, strict=True))
+    return Form((x, y, z), value)
+
+
+def _times(a: Form, factor: Form) -> Known:
+    if a.coefs == ZERO and factor.coefs == ZERO:
+        return Form(ZERO, a.value * factor.value if a.value is not None and factor.value is not None else None)
+    if factor.coefs != ZERO:
+        a, factor = factor, a
+    if factor.coefs != ZERO or not isinstance(factor.value, int):
+        return None
+    x, y, z = (c * factor.value for c in a.coefs)
+    return Form((x, y, z), a.value * factor.value if a.value is not None else None)
+
+
+def _shift(args: list[Form]) -> Known:
+    a, by = args
+    return _times(a, Form(ZERO, 1 << by.value)) if isinstance(by.value, int) and 0 <= by.value < 64 else _other(args)
+
+
+def _choose(args: list[Form]) -> Known:
+    return join(args[-2], args[-1])
+
+
+def _compare(args: list[Form]) -> Known:
+    """Changes at most once along an axis: as good as independent, for two CTAs where it is the same enclose others where it is."""
+    return Form()
+
+
+def _other(args: list[Form]) -> Known:
+    """Any function of what does not depend on ctaid does not either; of what does, nothing is claimed."""
+    return Form() if all(a.coefs == ZERO for a in args) else None
+
+
+RULES: dict[str, Callable[[list[Form]], Known]] = {
+    "mov": lambda args: args[0],
+    "cvt": lambda args: args[0],
+    "add": _add,
+    "sub": lambda args: _add(args, -1),
+    "neg": lambda args: _times(args[0], Form(ZERO, -1)),
+    "mul": lambda args: _times(args[0], args[1]),
+    "mul.wide": lambda args: _times(args[0], args[1]),
+    "shl": _shift,
+    "min": _choose,
+    "max": _choose,
+    "select": _choose,
+    **dict.fromkeys(("eq", "ne"), _other),
+    **dict.fromkeys(("lt", "le", "gt", "ge"), _compare),
+}
+
+
+def depends_on_cta(code: Code, facts: LaunchFacts, value: Reg) -> bool:
+    """Whether `value` may differ between CTAs."""
+    form = _Forms(code, facts).of(value)
+    return form is None or form.coefs != ZERO
