@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpusim.cli.arguments import parse_arguments, parse_extents
-from gpusim.cli.files import check_picture, check_writable, write_text
 from gpusim.cli.kernels import KernelGroup
 from gpusim.cli.options import L2, Clock, Exact, Launch
+from gpusim.cli.reporting import Json, Outputs, Picture, Registers, Source, Trace, Verbose
 from gpusim.errors import GpusimError
 
 if TYPE_CHECKING:
     from gpusim.cuda.dispatcher import Dispatcher
 
+#: options that take no value
+SWITCHES = ("--exact", "--verbose", "--source", "--values", "--help")
 #: how the command is listed; `RunGroup` leads every mine.py:kernel here
 COMMAND = "FILE.py:KERNEL"
 HELP = """Simulate a kernel of your own.
@@ -29,24 +31,33 @@ FILE.py:KERNEL names a file and a function in it under @cuda.jit (`from gpusim i
 'x=f32[1048576]:rand y=f32[1024,1024]:zeros i=i32[100]:randint(0,9) z=data.npy a=2.0 n=i32:1000'; arrays begin as rand, normal,
 zeros, ones, arange, randint(low,high), full(value) or a .npy file."""
 
-Picture = Annotated[str | None, typer.Option("--divergence", metavar="FILE", help="Draw the active lanes of some warps over time (.png, .svg, .pdf).")]
-Trace = Annotated[str | None, typer.Option("--trace", metavar="FILE", help="Write a timeline for chrome://tracing or ui.perfetto.dev.")]
-Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON; - is stdout, and nothing else is printed there.")]
-
 
 class RunGroup(KernelGroup):
-    """The kernels of the library by name, and `mine.py:kernel`."""
+    """The kernels of tiles, those of CUDA (loaded when one is asked for), and `mine.py:kernel`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        own = next((i for i, a in enumerate(args) if re.search(r"\.py(:\w*)?$", a) and not _is_value(args, i)), None)
-        if own is not None and not any(a in self.commands and not _is_value(args, i) for i, a in enumerate(args[:own])):
-            args = [COMMAND, args[own], *args[:own], *args[own + 1 :]]
+        free = [i for i in range(len(args)) if not _is_value(args, i)]
+        if not any(args[i] in self.commands for i in free):
+            own = next((i for i in free if re.search(r"\.py(:\w*)?$", args[i])), None)
+            if own is not None:
+                args = [COMMAND, args[own], *args[:own], *args[own + 1 :]]
+            elif "--help" not in args or any(not args[i].startswith("-") for i in free):
+                self._load()
         return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        self._load()
+        return list(self.commands)
+
+    def _load(self) -> None:
+        from gpusim.cli import library
+
+        self.commands.update({name: library.command(name) for name in library.names() if name not in self.commands})
 
 
 def _is_value(args: list[str], i: int) -> bool:
     """Whether args[i] belongs to an option before it."""
-    return i > 0 and args[i - 1].startswith("--") and "=" not in args[i - 1] and args[i - 1] not in ("--exact", "--verbose", "--source")
+    return i > 0 and args[i - 1].startswith("--") and "=" not in args[i - 1] and args[i - 1] not in SWITCHES
 
 
 def run_file(
@@ -57,46 +68,27 @@ def run_file(
     block: Annotated[str, typer.Option(help="Threads of a block: 256, or 16x16.", show_default=False)] = "",
     args: Annotated[str, typer.Option("--args", help="A value for every parameter.", show_default=False)] = "",
     shared: Annotated[int, typer.Option(help="Bytes of dynamic shared memory.")] = 0,
-    registers: Annotated[int | None, typer.Option(help="Registers of a thread. [default: estimated]", show_default=False)] = None,
+    registers: Registers = None,
     seed: Annotated[int, typer.Option(help="Of the random values.")] = 0,
     l2: L2 = "cold",
     launch: Launch = "out",
     clock: Clock = None,
     exact: Exact = False,
-    source: Annotated[bool, typer.Option("--source", help="Also print what every source line costs.")] = False,
+    source: Source = False,
     trace: Trace = None,
     divergence: Picture = None,
     json: Json = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help="Also print every counter with its name in Nsight Compute.")] = False,
+    verbose: Verbose = False,
 ) -> None:
     from gpusim import api
 
-    check_writable(json, "--json")
-    check_writable(trace, "--trace")
-    check_picture(divergence, "--divergence")
-    shape = {"grid": parse_extents(grid, "--grid"), "block": parse_extents(block, "--block")}
+    outputs = Outputs(source, verbose, json, trace, divergence)
+    blocks, threads = parse_extents(grid, "--grid"), parse_extents(block, "--block")
     found = load_kernel(kernel)
     values = parse_arguments(args, found.names, seed)
-    report = api.run(found, gpu, **shape, args=values, shared=shared, registers=registers, l2=l2, launch=launch, clock=clock, exact=exact)
-    show(report, source, verbose, json)
-    if trace is not None:
-        report.write_trace(trace)
-    if divergence is not None:
-        report.plot_divergence(divergence)
-
-
-def show(report: Any, source: bool, verbose: bool, json: str | None) -> None:
-    """Prints the report, and writes it where `json` says."""
-    from gpusim.report.data import json_text
-
-    out = sys.stderr if json == "-" else sys.stdout
-    print(report.detailed() if verbose else report, file=out)
-    if source:
-        print("", report.source_view(), sep="\n", file=out)
-    if json == "-":
-        sys.stdout.write(json_text(report))
-    elif json is not None:
-        write_text(json, json_text(report))
+    protocol: dict[str, Any] = {"l2": l2, "launch": launch, "clock": clock, "exact": exact}
+    report = api.run(found, gpu, grid=blocks, block=threads, args=values, shared=shared, registers=registers, **protocol)
+    outputs.give(report)
 
 
 def load_kernel(text: str) -> Dispatcher:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,16 +12,15 @@ import numpy as np
 from gpusim.cuda.arguments import Bound
 from gpusim.cuda.devices import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK
 from gpusim.cuda.streams import TIMELINE
-from gpusim.cuda.writing import check_writes, finish
+from gpusim.cuda.writing import check_writes, finish, unwritten
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Geometry
 from gpusim.options import Options
 
 if TYPE_CHECKING:
     from gpusim.cuda.dispatcher import Dispatcher
-    from gpusim.launch.simt.loads import Load
-    from gpusim.launch.simt.passes import Passed
-    from gpusim.launch.simt.prepare import Ready
+    from gpusim.launch.simt.run import Begun
+    from gpusim.report.report import Report
     from gpusim.spec.device import GpuSpec
 
 
@@ -95,41 +94,34 @@ class Launch:
 
 def launch(kernel: Dispatcher, bound: Sequence[Bound], shape: Geometry, how: How, where: str) -> Launch:
     """Runs `kernel` on `bound`; results stand in the caller's arrays afterwards."""
-    from gpusim.launch.simt.loads import loads
-    from gpusim.launch.simt.passes import execute_all
-
-    values = [b.value for b in bound]
-    ready = kernel.ready_for(values, shape, how)
-    check_writes(ready.code.program, bound, where)
-    chosen = loads(ready.machine, shape.ctas, ready.held.ctas_per_sm)
-    passed = execute_all(ready, values, {cta for load in chosen for cta in load.ctas})
-    finish(ready.code.program, bound)
-    made = Launch(lambda: _report(ready, values, passed, chosen, how))
+    begun = _begin(kernel, bound, shape, how)
+    check_writes(begun.program, bound, where)
+    print(begun.execute(uninitialised=unwritten(bound)).printed, end="")
+    finish(begun.program, bound)
+    made = Launch(lambda: _report(begun, how, {b.name: b.value for b in bound if isinstance(b.value, np.ndarray)}))
     TIMELINE.add(made.microseconds)
     return made
 
 
-def _report(ready: Ready, values: list[Any], passed: Passed, chosen: tuple[Load, ...], how: How) -> Any:
-    from gpusim.launch.simt.run import assemble
-    from gpusim.report.simt import simt_report
-
-    named = {arg.name: v for arg, v in zip(ready.code.program.args, values, strict=True) if isinstance(v, np.ndarray)}
-    o = how.options
-    return simt_report(assemble(ready, values, passed, chosen, (o.l2, o.launch, o.exact), timeline=True), how.spec, named)
-
-
-def run_kernel(kernel: Dispatcher, given: Sequence[Any], grid: Any, block: Any, shared: int, how: How, values: bool) -> Any:
+def run_kernel(kernel: Dispatcher, given: Sequence[Any], grid: Any, block: Any, shared: int, how: How, values: bool) -> Report:
     """The report of one launch. values: compute them; else arrays stay as they are."""
     if values:
-        return kernel.launch(given, grid, block, shared, how).report
-    from gpusim.launch.simt.run import simulate_simt
+        report: Report = kernel.launch(given, grid, block, shared, how).report
+        return report
+    where = caller()
+    begun = _begin(kernel, kernel.bound(given, where), geometry(grid, block, shared, where), how)
+    begun.execute(values=False)
+    return _report(begun, how, None)
+
+
+def _begin(kernel: Dispatcher, bound: Sequence[Bound], shape: Geometry, how: How) -> Begun:
+    from gpusim.launch.simt.run import Begun
+
+    values = [b.value for b in bound]
+    return Begun(kernel.ready_for(values, shape, how), values, how.options.l2, how.options.launch, how.options.exact)
+
+
+def _report(begun: Begun, how: How, values: dict[str, np.ndarray] | None) -> Report:
     from gpusim.report.simt import simt_report
 
-    where = caller()
-    bound = kernel.bound(given, where)
-    shape = geometry(grid, block, shared, where)
-    done = simulate_simt(
-        kernel, shape, [b.value for b in bound], how.spec, registers=how.registers, clock_mhz=how.options.clock, values=False,
-        l2=how.options.l2, launch=how.options.launch, exact=how.options.exact, timeline=True,
-    )  # fmt: skip
-    return simt_report(done, how.spec)
+    return replace(simt_report(begun.result(timeline=True), how.spec), values=values)

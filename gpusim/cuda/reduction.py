@@ -60,12 +60,12 @@ def reduce(functor: Callable[[Any, Any], Any]) -> Reduce:
 
 def _kernel(functor: Callable[[Any, Any], Any], dtype: np.dtype[Any]) -> Any:
     combine = functor if isinstance(functor, Dispatcher) else cuda.jit(functor, device=True)
-    threads = THREADS
+    threads, kind = THREADS, dtype.type
 
     @cuda.jit
     def reduction(values, n, partial):
         """Every thread combines elements a grid apart; then the block does so in shared memory, as a tree over those who have one."""
-        held = cuda.shared.array(threads, dtype)
+        held = cuda.shared.array(threads, kind)
         t = cuda.threadIdx.x
         i = cuda.grid(1)
         begin = cuda.blockIdx.x * cuda.blockDim.x

@@ -27,10 +27,18 @@ def check_writes(program: SimtProgram, bound: Sequence[Bound], where: str) -> No
 
 
 def finish(program: SimtProgram, bound: Sequence[Bound]) -> None:
-    """Brings results back to where they cannot be written in place."""
+    """Brings results back to where they cannot be written in place, and marks what was written."""
     for number in written(program):
-        if (after := bound[number].after) is not None:
-            after()
+        b = bound[number]
+        if b.written is not None:
+            b.written[...] = True
+        if b.after is not None:
+            b.after()
+
+
+def unwritten(bound: Sequence[Bound]) -> frozenset[int]:
+    """Numbers of the arguments that nobody has written to yet."""
+    return frozenset(i for i, b in enumerate(bound) if b.written is not None and not b.written.any())
 
 
 def _all(body: Iterable[Stmt]) -> Iterator[Stmt]:
