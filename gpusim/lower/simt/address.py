@@ -205,7 +205,7 @@ def _carry(w: Writer, buffer: Buffer, part: Split, carried: _Carried) -> int:
         step = materialise(w, carried.step, entry)
         w.afterwards(carried.loop.latch, "IMAD.WIDE", found, (step, found))
         return found
-    low, high, pair = w.fresh(), w.fresh(), w.fresh(2)
+    low, pair = w.fresh(), w.fresh(2)
     w.emit("MOV", (pair,), (found,))
     w.emit("IMAD.MOV", (pair,), (found, pair))
     w.afterwards(carried.loop.latch, "IADD3", low, (found,))

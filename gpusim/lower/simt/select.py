@@ -17,15 +17,16 @@ from gpusim.lower.simt.fuse import fuse
 from gpusim.lower.simt.schedule import schedule
 from gpusim.lower.simt.statements import statement
 from gpusim.lower.simt.uniform import divergent
+from gpusim.lower.simt.vectorise import vectorise
 from gpusim.lower.simt.writer import Writer
 
 
 def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int | None = None) -> Code:
-    """`code` with instructions, machine registers, and registers per thread.
+    """`code` with instructions, machine registers, and registers per thread. Neighbouring loads of shared memory become wide ones before.
 
-    Registers: `given_registers`, else `program.max_registers`, else the estimate. Where fewer are allowed than the estimate, the rest is
-    spilled.
+    Registers: `given_registers`, else the estimate, but not more than `program.max_registers`; what is above is spilled.
     """
+    code = vectorise(code)
     flow = analyse(code)
     regs, splits = divergent(flow)
     w = _writer(flow, regs)
@@ -34,9 +35,8 @@ def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int
         _block(w, block.id)
     rows = _finish(w, splits)
     wanted = registers.estimate(rows, flow.succ, w.size)
-    allowed = given_registers or code.program.max_registers
-    count = min(wanted, registers.MOST) if allowed is None else allowed
-    spills = max(0, wanted - count) if given_registers is None else 0
+    count = given_registers or min(wanted, registers.MOST, code.program.max_registers or registers.MOST)
+    spills = 0 if given_registers else wanted - count
     blocks = tuple(replace(b, instrs=tuple(r)) for b, r in zip(code.blocks, rows, strict=True))
     return replace(code, blocks=blocks, machine_registers=w.next, registers=count, spills=spills)
 
