@@ -34,7 +34,11 @@ def rem(a: Array, b: Array) -> Array:
 def shl(a: Array, b: Array) -> Array:
     bits = a.dtype.itemsize * 8
     big = (b < 0) | (b >= bits)
-    return np.where(big, a.dtype.type(0), np.left_shift(a, np.where(big, b.dtype.type(0), b).astype(a.dtype))) if big.any() else np.left_shift(a, b).astype(a.dtype)
+    return (
+        np.where(big, a.dtype.type(0), np.left_shift(a, np.where(big, b.dtype.type(0), b).astype(a.dtype)))
+        if big.any()
+        else np.left_shift(a, b).astype(a.dtype)
+    )
 
 
 def shr(a: Array, b: Array) -> Array:
@@ -246,7 +250,10 @@ TEMPLATES: dict[str, str] = {
     "approx.sin": "np.sin({0})",
     "approx.cos": "np.cos({0})",
     "approx.tanh": "np.tanh({0})",
-    **{name: f"np.{name}({{0}})" for name in "sqrt floor ceil trunc exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh isnan isinf isfinite".split()},
+    **{
+        name: f"np.{name}({{0}})"
+        for name in "sqrt floor ceil trunc exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh isnan isinf isfinite".split()
+    },
     **{name: f"A.scalar({{0}}, math.{name})" for name in "erf erfc gamma lgamma".split()},
 }
 

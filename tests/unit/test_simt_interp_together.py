@@ -1,0 +1,296 @@
+"""What lanes do together: warp operations, barriers, atomics, forward progress, asynchronous copies, matrix instructions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from gpusim.interp.simt import atomics
+from gpusim.ir.simt import nodes as n
+from tests.unit.simt_interp_builder import Kernel
+
+FULL = 0xFFFFFFFF
+
+
+def shuffled(kind: str, by: int, width: int, block: int = 64) -> tuple[np.ndarray, np.ndarray]:
+    k = Kernel()
+    out, ok = k.array("out", "int32"), k.array("ok", "int32")
+    i = k.index()
+    v, p = k.warp(f"shfl.{kind}", FULL, k.op("mul", i, 10), by, width, dtypes=("int32", "bool"))
+    k.store(out, i, v)
+    k.store(ok, i, k.op("cvt", p, dtype="int32"))
+    got, flags = np.zeros(block, np.int32), np.zeros(block, np.int32)
+    k.run(1, block, got, flags)
+    return got // 10, flags
+
+
+@pytest.mark.parametrize("width", [32, 16, 4])
+@pytest.mark.parametrize("by", [0, 1, 5, 16])
+def test_shuffles_stay_in_their_segment(by: int, width: int) -> None:
+    lane, base = np.arange(64) % 32, np.arange(64) // width * width
+    first = np.arange(64) // 32 * 32
+    got, ok = shuffled("idx", by, width)
+    assert np.array_equal(got, base + by % width) and ok.all()
+    got, ok = shuffled("up", by, width)
+    inside = np.arange(64) - by >= base
+    assert np.array_equal(got, np.where(inside, np.arange(64) - by, np.arange(64))) and np.array_equal(ok, inside)
+    got, ok = shuffled("down", by, width)
+    inside = np.arange(64) + by < base + width
+    assert np.array_equal(got, np.where(inside, np.arange(64) + by, np.arange(64))) and np.array_equal(ok, inside)
+    got, ok = shuffled("bfly", by, width)
+    inside = (lane ^ by) < base - first + width
+    assert np.array_equal(got, np.where(inside, first + (lane ^ by), np.arange(64)))
+
+
+def test_votes_matches_and_reductions_under_divergence_and_in_a_partial_warp() -> None:
+    k = Kernel()
+    out = k.array("out", "int64")
+    i = k.index()
+    lane = k.op("laneid")
+    odd = k.op("eq", k.op("rem", i, 2), 1)
+    with k.when(k.op("lt", lane, 12)):
+        third = k.op("rem", i, 3)
+        results = [
+            k.warp("activemask", dtypes=("uint32",)),
+            k.warp("ballot", FULL, odd, dtypes=("uint32",)),
+            k.warp("any", FULL, k.op("gt", i, 38), dtypes=("bool",)),
+            k.warp("all", FULL, k.op("ge", i, 32), dtypes=("bool",)),
+            k.warp("match.any", FULL, third, dtypes=("uint32",)),
+            k.warp("redux.add", FULL, i),
+            k.warp("redux.max", FULL, k.op("neg", i)),
+        ]
+        for j, r in enumerate(results):
+            k.store(out, k.op("add", k.op("mul", i, 8), j), k.op("cvt", r, dtype="int64"))
+    got = np.full((40, 8), -1, np.int64)
+    k.run(1, 40, got)
+    first, second = np.arange(12), np.arange(32, 40)
+    for lanes, mask in ((first, 0xFFF), (second, 0xFF)):
+        rows = got[lanes]
+        assert (rows[:, 0] == mask).all() and (rows[:, 1] == (0xAAAAAAAA & mask)).all()
+        assert (rows[:, 2] == (39 in lanes)).all() and (rows[:, 3] == (lanes[0] == 32)).all()
+        assert rows[:, 4].tolist() == [sum(1 << (j % 32) for j in lanes if j % 3 == i % 3) for i in lanes]
+        assert (rows[:, 5] == lanes.sum()).all() and (rows[:, 6] == -lanes[0]).all()
+    assert (got[12:32] == -1).all()
+
+
+def test_block_reduction_through_shared_memory() -> None:
+    k = Kernel()
+    x, out = k.array("x", "int32"), k.array("out", "int32")
+    s = k.shared("s", 256, "int32")
+    tid, i = k.op("tid.x"), k.index()
+    k.store(s, tid, k.load(x, i))
+    k.sync()
+    step = 128
+    while step:
+        with k.when(k.op("lt", tid, step)):
+            k.store(s, tid, k.op("add", k.load(s, tid), k.load(s, k.op("add", tid, step))))
+        k.sync()
+        step //= 2
+    with k.when(k.op("eq", tid, 0)):
+        k.store(out, k.op("ctaid.x"), k.load(s, 0))
+    a = np.random.default_rng(2).integers(-99, 99, 256 * 37, dtype=np.int32)
+    got = np.zeros(37, np.int32)
+    r = k.run(37, 256, a, got)
+    assert np.array_equal(got, a.reshape(37, 256).sum(axis=1))
+    assert r.counts.wavefronts.sum() == r.counts.requests[[x.space == "shared" for x in k.code().accesses]].sum()
+
+
+def test_syncthreads_count_and_or() -> None:
+    k = Kernel()
+    out = k.array("out", "int32")
+    i, cta = k.index(), k.op("ctaid.x")
+    flag = k.op("lt", k.op("tid.x"), k.op("mul", cta, 40))
+    results = [k.sync("count", flag), k.sync("and", flag), k.sync("or", flag)]
+    for j, r in enumerate(results):
+        k.store(out, k.op("add", k.op("mul", i, 3), j), r)
+    got = np.zeros((3 * 80, 3), np.int32)
+    k.run(3, 80, got)
+    assert [tuple(got[c * 80]) for c in range(3)] == [(0, 0, 0), (40, 0, 1), (80, 1, 1)]
+    assert (got.reshape(3, 80, 3) == got[::80][:, None]).all()
+
+
+def test_lanes_that_have_ended_do_not_hold_up_a_barrier() -> None:
+    k = Kernel()
+    out = k.array("out", "int32")
+    s = k.shared("s", 64, "int32")
+    tid = k.op("tid.x")
+    with k.when(k.op("ge", tid, 40)):
+        k.add(n.Return)
+    k.store(s, tid, tid)
+    k.sync()
+    k.store(out, tid, k.load(s, k.op("sub", 39, tid)))
+    got = np.zeros(64, np.int32)
+    k.run(2, 64, got)
+    assert got[:40].tolist() == list(range(39, -1, -1))
+
+
+@pytest.mark.parametrize("space", ["global", "shared"])
+@pytest.mark.parametrize("bins", [1, 7, 1000])
+def test_histogram(space: str, bins: int) -> None:
+    k = Kernel()
+    x, out = k.array("x", "int32"), k.array("out", "int32")
+    tid, i, j = k.op("tid.x"), k.index(), k.reg()
+    b = k.load(x, i)
+    if space == "global":
+        k.atomic("add", out, b, 1, result=False)
+    else:
+        s = k.shared("s", bins, "int32")
+        with k.loop(j, bins, tid, k.op("ntid.x")):
+            k.store(s, j, 0)
+        k.sync()
+        k.atomic("add", s, b, 1, result=False)
+        k.sync()
+        with k.loop(j, bins, tid, k.op("ntid.x")):
+            k.atomic("add", out, j, k.load(s, j), result=False)
+    a = np.random.default_rng(3).integers(0, bins, 64 * 50, dtype=np.int32)
+    got = np.zeros(bins, np.int32)
+    k.run(50, 64, a, got)
+    assert np.array_equal(got, np.bincount(a, minlength=bins))
+
+
+@pytest.mark.parametrize("op,dtype", [(o, d) for o in "add sub min max and or xor exch inc dec cas".split() for d in ("int32", "uint32", "float32")])
+@pytest.mark.parametrize("places", [1, 5, 300])
+def test_atomics_are_those_of_one_lane_after_the_other(op: str, dtype: str, places: int) -> None:
+    if dtype == "float32" and op in ("and", "or", "xor", "inc", "dec"):
+        return
+    rng = np.random.default_rng(4)
+    data = rng.integers(0, 9, places).astype(dtype)
+    index = rng.integers(0, places, 200)
+    args = [rng.integers(0, 9, 200).astype(dtype) / (np.float32(3) if dtype == "float32" else 1) for _ in range(2 if op == "cas" else 1)]
+    args = [a.astype(dtype) for a in args]
+    want, seen = data.copy(), []
+    for t, i in enumerate(index):
+        seen.append(want[i])
+        now, mine = want[i : i + 1], [a[t : t + 1] for a in args]
+        want[i] = (now - mine[0] if op == "sub" else atomics.step(op, now, *mine))[0]
+    blind, both = data.copy(), data.copy()
+    assert atomics.apply(op, blind, index, args, False)[0] is None
+    old, changed = atomics.apply(op, both, index, args, True)
+    assert np.array_equal(blind, want) and np.array_equal(both, want) and np.array_equal(old, np.array(seen))
+    assert changed == (not np.array_equal(want, data))
+
+
+def lock_kernel() -> Kernel:
+    """Each lane takes a lock, adds to a counter without an atomic, and gives the lock back."""
+    k = Kernel()
+    lock, counter = k.array("lock", "int32"), k.array("counter", "int32")
+    k.index()
+    with k.repeat() as loop:
+        got = k.atomic("cas", lock, 0, 0, 1)
+        k.test(loop, k.op("ne", got, 0))
+    k.store(counter, 0, k.op("add", k.load(counter, 0), 1))
+    k.add(n.Fence, scope="gpu")
+    k.atomic("exch", lock, 0, 0)
+    return k
+
+
+def test_a_warp_that_spins_on_a_lock_of_its_own_lane_makes_progress() -> None:
+    k = lock_kernel()
+    lock, counter = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    k.run(3, 40, lock, counter)
+    assert counter[0] == 120 and lock[0] == 0
+
+
+def test_waiting_for_a_flag_of_a_later_lane_and_of_a_later_cta() -> None:
+    k = Kernel()
+    flag, out = k.array("flag", "int32"), k.array("out", "int32")
+    i = k.index()
+    with k.when(k.op("lt", i, 50)):
+        with k.repeat() as loop:
+            k.test(loop, k.op("eq", k.load(flag, 0), 0))
+    with k.otherwise():
+        k.store(flag, 0, 7)
+    k.store(out, i, k.load(flag, 0))
+    got = np.zeros(128, np.int32)
+    k.run(2, 64, np.zeros(1, np.int32), got)
+    assert (got == 7).all()
+
+
+def mma_operands(k: Kernel, base: Any, count: int) -> tuple[Any, ...]:
+    return tuple(k.load(base, k.op("add", k.op("mul", k.op("laneid"), count), j)) for j in range(count))
+
+
+@pytest.mark.parametrize("fmt", ["bf16", "fp16"])
+def test_mma_with_the_register_layout_of_ptx(fmt: str) -> None:
+    half = ml_dtypes.bfloat16 if fmt == "bf16" else np.float16
+    rng = np.random.default_rng(5)
+    a, b, c = (rng.standard_normal(s).astype(t) for s, t in (((16, 16), half), ((16, 8), half), ((16, 8), np.float32)))
+    k = Kernel()
+    pa, pb, pc, out = k.array("a", "uint32"), k.array("b", "uint32"), k.array("c"), k.array("out")
+    dst = tuple(k.reg("float32") for _ in range(4))
+    k.add(n.Mma, dst=dst, shape="m16n8k16", fmt=fmt, a=mma_operands(k, pa, 4), b=mma_operands(k, pb, 2), c=mma_operands(k, pc, 4))
+    k.store(out, k.op("mul", k.op("laneid"), 4), *dst)
+    ra, rb, rc = np.zeros((32, 4, 2), half), np.zeros((32, 2, 2), half), np.zeros((32, 4), np.float32)
+    for lane in range(32):
+        g, t = divmod(lane, 4)
+        for j in (0, 1):
+            ra[lane, :, j] = a[g, 2 * t + j], a[g + 8, 2 * t + j], a[g, 2 * t + 8 + j], a[g + 8, 2 * t + 8 + j]
+            rb[lane, :, j] = b[2 * t + j, g], b[2 * t + 8 + j, g]
+            rc[lane, j], rc[lane, 2 + j] = c[g, 2 * t + j], c[g + 8, 2 * t + j]
+    got = np.zeros((32, 4), np.float32)
+    k.run(1, 32, ra.view(np.uint32).ravel(), rb.view(np.uint32).ravel(), rc, got)
+    want = a.astype(np.float64) @ b.astype(np.float64) + c
+    for lane in range(32):
+        g, t = divmod(lane, 4)
+        assert np.allclose(got[lane], [*want[g, 2 * t : 2 * t + 2], *want[g + 8, 2 * t : 2 * t + 2]], atol=1e-5)
+
+
+@pytest.mark.parametrize("trans", [False, True])
+@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("pitch", [8, 16, 24, 64])
+def test_ldmatrix_values_and_phases(count: int, trans: bool, pitch: int) -> None:
+    k = Kernel()
+    x, out = k.array("x", "float16"), k.array("out", "uint32")
+    s = k.shared("s", 32 * pitch, "float16")
+    lane, j = k.op("laneid"), k.reg()
+    with k.loop(j, 32 * pitch, lane, 32):
+        k.store(s, j, k.load(x, j))
+    k.sync()
+    dst = tuple(k.reg("uint32") for _ in range(count))
+    k.add(n.LdMatrix, dst=dst, buffer=s, index=k.op("mul", lane, pitch), trans=trans)
+    for i, r in enumerate(dst):
+        k.store(out, k.op("add", k.op("mul", lane, count), i), r)
+    a = np.arange(32 * pitch).astype(np.float16).reshape(32, pitch)
+    got = np.zeros((32, count), np.uint32)
+    r = k.run(1, 32, a, got)
+    halves = got.view(np.float16).reshape(32, count, 2)
+    for i in range(count):
+        matrix = a[8 * i : 8 * i + 8, :8]
+        assert np.array_equal(halves[:, i].reshape(8, 8), matrix.T if trans else matrix)
+    place = [i for i, x in enumerate(k.code().accesses) if x.kind == "ldmatrix"]
+    assert r.counts.wavefronts[place[0]] == count * np.gcd(pitch * 2 // 16, 8)
+
+
+@pytest.mark.parametrize("count,pending", [(1, 0), (4, 1)])
+def test_cp_async_pipeline(count: int, pending: int) -> None:
+    k = Kernel()
+    x, out = k.array("x"), k.array("out")
+    s = k.shared("s", 64 * 4 * 2)
+    tid = k.op("tid.x")
+    spot = k.op("mul", tid, count)
+    for stage in (0, 1):
+        k.add(
+            n.AsyncCopy,
+            target=s,
+            target_index=k.op("add", spot, stage * 256),
+            source=x,
+            source_index=k.op("add", spot, stage * 256),
+            count=count,
+            valid=k.val(count - stage),
+        )
+        k.add(n.AsyncCommit)
+    k.add(n.AsyncWait, pending=pending)
+    k.sync()
+    k.store(out, tid, k.load(s, k.op("sub", 64 * count - 1, tid)))
+    if not pending:
+        k.store(out, k.op("add", tid, 64), k.load(s, k.op("add", spot, 256)))
+    a, got = np.arange(1, 513, dtype=np.float32), np.full(128, -1, np.float32)
+    r = k.run(2, 64, a, got)
+    assert np.array_equal(got[:64], a[64 * count - 1 - np.arange(64)])
+    if not pending:
+        assert (got[64:] == 0).all()
+    assert r.counts.requests[0] == 4 and r.counts.sectors[0] == 2 * 64 * count // 8
+    assert r.counts.wavefronts[0] == 4 * count

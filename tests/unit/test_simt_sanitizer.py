@@ -1,0 +1,342 @@
+"""Every sanitizer: a kernel with exactly that bug is refused with line and lane, its clean twin is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gpusim.errors import GpusimError
+from gpusim.ir.simt import nodes as n
+from tests.unit.simt_interp_builder import Kernel
+
+Run = Callable[[], Any]
+
+
+def caught(run: Run, *words: str) -> str:
+    with pytest.raises(GpusimError) as error:
+        run()
+    text = str(error.value)
+    for word in words:
+        assert word in text, text
+    return text
+
+
+def copy_kernel(shift: int) -> Kernel:
+    k = Kernel("copy")
+    x, y = k.array("x"), k.array("y")
+    i = k.index()
+    k.store(y, i, k.load(x, k.op("add", i, shift)))
+    return k
+
+
+def test_out_of_bounds_names_everything() -> None:
+    a, b = np.zeros(128, np.float32), np.zeros(128, np.float32)
+    copy_kernel(0).run(2, 64, a, b)
+    text = caught(lambda: copy_kernel(3).run(2, 64, a, b), "kernel copy", "user.py:7", "source of line 7", "index 128", "array x of 128 elements")
+    assert "block (1, 0, 0), thread (61, 0, 0), warp 1, lane 29" in text
+
+
+@pytest.mark.parametrize("space", ["shared", "local", "const"])
+def test_out_of_bounds_of_other_memories(space: str) -> None:
+    def kernel(extra: int) -> Kernel:
+        k = Kernel()
+        out = k.array("out")
+        i, j = k.op("tid.x"), k.reg()
+        size = 32
+        if space == "const":
+            buffer = k.const("table", range(size))
+        else:
+            buffer = k.shared("mine", size) if space == "shared" else k.local("mine", size)
+            if space == "shared":
+                k.store(buffer, i, 1)
+            else:
+                with k.loop(j, size):
+                    k.store(buffer, j, 1)
+        k.store(out, i, k.load(buffer, k.op("add", i, extra)))
+        return k
+
+    got = np.zeros(32, np.float32)
+    kernel(0).run(1, 32, got)
+    caught(lambda: kernel(1).run(1, 32, got), "index 32", f"{space} array", "lane 31")
+
+
+def test_negative_beyond_the_begin_and_stores_too() -> None:
+    a, b = np.zeros(128, np.float32), np.zeros(128, np.float32)
+    caught(lambda: copy_kernel(-129).run(2, 64, a, b), "index -129", "block (0, 0, 0), thread (0, 0, 0)")
+    caught(lambda: copy_kernel(0).run(2, 64, a, b[:100]), "index 100", "array y")
+
+
+def test_misaligned_vector() -> None:
+    def kernel(first: int) -> Kernel:
+        k = Kernel()
+        x, y = k.array("x"), k.array("y")
+        i = k.op("tid.x")
+        k.store(y, i, k.load(x, k.op("add", k.op("mul", i, 4), first), 4)[0])
+        return k
+
+    a, b = np.zeros(256, np.float32), np.zeros(32, np.float32)
+    kernel(4).run(1, 32, a, b)
+    caught(lambda: kernel(1).run(1, 32, a, b), "misaligned access of 16 bytes to x", "remainder 4", "lane 0", "user.py:4")
+    caught(lambda: kernel(0).run(1, 32, a[1:], b), "misaligned")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "uint8"])
+def test_uninitialised_shared_memory(dtype: str) -> None:
+    def kernel(fill: int) -> Kernel:
+        k = Kernel()
+        out = k.array("out", dtype)
+        s, _ = k.shared("s", 64, dtype), k.shared("other", 4, "float32")
+        i = k.op("tid.x")
+        with k.when(k.op("lt", i, fill)):
+            k.store(s, i, 1)
+        k.sync()
+        k.store(out, i, k.load(s, i))
+        return k
+
+    got = np.zeros(64, dtype)
+    kernel(64).run(3, 64, got)
+    caught(lambda: kernel(50).run(3, 64, got), "shared memory s[50], which nothing has written", "thread (50, 0, 0), warp 1, lane 18")
+
+
+def test_uninitialised_local_memory_and_device_array() -> None:
+    def kernel(fill: int) -> Kernel:
+        k = Kernel()
+        out = k.array("out")
+        mine, j = k.local("mine", 4), k.reg()
+        with k.loop(j, fill):
+            k.store(mine, j, 1)
+        k.store(out, k.op("tid.x"), k.load(mine, k.op("rem", k.op("tid.x"), 4)))
+        return k
+
+    got = np.zeros(64, np.float32)
+    kernel(4).run(1, 64, got)
+    caught(lambda: kernel(3).run(1, 64, got), "local array element mine[3]", "lane 3")
+    a, b = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    copy_kernel(0).run(1, 64, a, b, uninitialised=[1])
+    caught(lambda: copy_kernel(0).run(1, 64, a, b, uninitialised=[0]), "x[0], which nothing has written")
+
+
+def neighbours(barriers: tuple[bool, bool], ctas: str = "all", rounds: int = 2) -> Kernel:
+    """Each thread writes its cell, reads its neighbour's, in two rounds."""
+    k = Kernel()
+    out = k.array("out", "int32")
+    s = k.shared("s", 64, "int32")
+    i, j = k.op("tid.x"), k.reg()
+    with k.loop(j, rounds):
+        index = k.op("add", i, 0)
+        if ctas == "permuted":
+            index = k.op("rem", k.op("add", i, k.op("mul", k.op("ctaid.x"), 8)), 64)
+        k.store(s, index, k.op("add", i, j))
+        if barriers[0]:
+            k.sync()
+        k.store(out, i, k.load(s, k.op("rem", k.op("add", index, 1), 64)))
+        if barriers[1]:
+            k.sync()
+    return k
+
+
+@pytest.mark.parametrize("ctas", ["all", "permuted"])
+def test_races_between_barriers(ctas: str) -> None:
+    got = np.zeros(64, np.int32)
+    neighbours((True, True), ctas).run(4, 64, got)
+    text = caught(lambda: neighbours((False, True), ctas).run(4, 64, got), "shared-memory race", "wrote", "line", "it is read", "syncthreads")
+    assert "block (0, 0, 0)" in text
+    caught(lambda: neighbours((True, False), ctas).run(4, 64, got), "shared-memory race", "read s[", "it is written")
+    neighbours((True, False), ctas, rounds=1).run(4, 64, got)
+
+
+def test_a_race_in_one_cta_of_many() -> None:
+    def kernel(bad: int) -> Kernel:
+        k = Kernel()
+        out = k.array("out", "int32")
+        s = k.shared("s", 64, "int32")
+        i, cta = k.op("tid.x"), k.op("ctaid.x")
+        k.store(s, i, i)
+        with k.when(k.op("ne", cta, bad)):
+            k.sync()
+        k.store(out, i, k.load(s, k.op("sub", 63, i)))
+        return k
+
+    got = np.zeros(64, np.int32)
+    kernel(99).run(10, 64, got)
+    caught(lambda: kernel(7).run(10, 64, got), "shared-memory race", "block (7, 0, 0)")
+
+
+def test_write_write_races() -> None:
+    def kernel(value: str, across: int) -> Kernel:
+        k = Kernel()
+        k.array("out", "int32")
+        s = k.shared("s", 64, "int32")
+        i = k.op("tid.x")
+        what = {"same": 5, "lane": k.op("add", i, 1)}[value]
+        k.store(s, k.op("rem", i, across), what)
+        return k
+
+    got = np.zeros(1, np.int32)
+    kernel("lane", 64).run(2, 64, got)
+    kernel("same", 8).run(2, 64, got)
+    caught(lambda: kernel("lane", 8).run(2, 64, got), "different values", "s[0]")
+    caught(lambda: kernel("lane", 32).run(2, 64, got), "different values")
+
+
+def test_write_write_race_of_two_statements_and_lockstep_within_a_warp() -> None:
+    def kernel(threads_of_second: int) -> Kernel:
+        k = Kernel()
+        out = k.array("out", "int32")
+        s = k.shared("s", 4, "int32")
+        i = k.op("tid.x")
+        with k.when(k.op("eq", i, 0)):
+            k.store(s, 0, 1)
+        with k.when(k.op("eq", i, threads_of_second)):
+            k.store(s, 0, 2)
+        k.sync()
+        k.store(out, i, k.load(s, 0))
+        return k
+
+    got = np.zeros(64, np.int32)
+    kernel(5).run(1, 64, got)
+    assert (got == 2).all()
+    caught(lambda: kernel(40).run(1, 64, got), "warp 0 wrote s[0] in line", "it is written", "thread (40, 0, 0)")
+
+
+def test_atomics_do_not_race_with_each_other_but_with_plain_accesses() -> None:
+    def kernel(sync: tuple[bool, bool]) -> Kernel:
+        k = Kernel()
+        out = k.array("out", "int32")
+        s = k.shared("s", 1, "int32")
+        i = k.op("tid.x")
+        with k.when(k.op("eq", i, 0)):
+            k.store(s, 0, 0)
+        if sync[0]:
+            k.sync()
+        k.atomic("add", s, 0, 1, result=False)
+        k.atomic("add", s, 0, 1)
+        if sync[1]:
+            k.sync()
+        k.store(out, i, k.load(s, 0))
+        return k
+
+    got = np.zeros(64, np.int32)
+    kernel((True, True)).run(1, 64, got)
+    assert (got == 128).all()
+    caught(lambda: kernel((False, True)).run(1, 64, got), "race", "wrote", "changed atomically")
+    caught(lambda: kernel((True, False)).run(1, 64, got), "race", "changed (atomically)", "it is read")
+
+
+@pytest.mark.parametrize("limit", [16, 32])
+def test_barrier_under_divergence(limit: int) -> None:
+    def kernel(inside: bool) -> Kernel:
+        k = Kernel()
+        out = k.array("out", "int32")
+        i = k.op("tid.x")
+        with k.when(k.op("lt", i, limit)):
+            k.op("add", i, 1)
+            if inside:
+                k.sync()
+        if not inside:
+            k.sync()
+        k.store(out, i, i)
+        return k
+
+    got = np.zeros(64, np.int32)
+    kernel(False).run(2, 64, got)
+    caught(lambda: kernel(True).run(2, 64, got), "barrier under divergence", "user.py:5", "source of line 5", "warp 1" if limit == 32 else "warp 0")
+
+
+def test_barriers_in_both_sides_and_in_a_loop_of_unequal_length() -> None:
+    def sides() -> Kernel:
+        k = Kernel()
+        k.array("out", "int32")
+        with k.when(k.op("lt", k.op("tid.x"), 32)):
+            k.sync()
+        with k.otherwise():
+            k.sync()
+        return k
+
+    def loop(equal: bool) -> Kernel:
+        k = Kernel()
+        out = k.array("out", "int32")
+        with k.loop(k.reg(), k.op("mov", k.imm(3)) if equal else k.op("tid.x")):
+            k.sync()
+        k.store(out, 0, 1)
+        return k
+
+    got = np.zeros(1, np.int32)
+    caught(lambda: sides().run(1, 64, got), "barrier under divergence", "line")
+    loop(True).run(1, 64, got)
+    caught(lambda: loop(False).run(1, 64, got), "barrier under divergence")
+
+
+def test_deadlock_of_a_lock_that_nobody_gives_back() -> None:
+    k = Kernel()
+    lock, out = k.array("lock", "int32"), k.array("out", "int32")
+    i = k.index()
+    with k.repeat() as loop:
+        k.test(loop, k.op("ne", k.atomic("cas", lock, 0, 0, 1), 0))
+    k.sync()
+    k.atomic("exch", lock, 0, 0)
+    k.store(out, i, i)
+    text = caught(lambda: k.run(1, 64, np.zeros(1, np.int32), np.zeros(64, np.int32)), "deadlock", "user.py:7")
+    assert "the other lanes are at line 9" in text
+
+
+def test_deadlock_of_a_flag_that_nobody_sets() -> None:
+    def kernel() -> Kernel:
+        k = Kernel()
+        flag, out = k.array("flag", "int32"), k.array("out", "int32")
+        with k.repeat() as loop:
+            k.test(loop, k.op("eq", k.load(flag, 0), 0))
+        k.store(out, 0, 1)
+        return k
+
+    kernel().run(1, 32, np.ones(1, np.int32), np.zeros(1, np.int32))
+    caught(lambda: kernel().run(1, 32, np.zeros(1, np.int32), np.zeros(1, np.int32)), "deadlock", "user.py:2")
+
+
+def test_asynchronous_copy_used_before_its_wait() -> None:
+    def kernel(wait: bool, sync: bool) -> Kernel:
+        k = Kernel()
+        x, out = k.array("x"), k.array("out")
+        s = k.shared("s", 64)
+        i = k.op("tid.x")
+        k.add(n.AsyncCopy, target=s, target_index=i, source=x, source_index=i, count=1)
+        k.add(n.AsyncCommit)
+        if wait:
+            k.add(n.AsyncWait, pending=0)
+        if sync:
+            k.sync()
+        k.store(out, i, k.load(s, k.op("sub", 63, i)))
+        return k
+
+    a, got = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    kernel(True, True).run(2, 64, a, got)
+    assert np.array_equal(got, a[::-1])
+    caught(lambda: kernel(False, True).run(2, 64, a, got), "asynchronous copy of line 2", "s[63]", "cp_async_wait")
+    caught(lambda: kernel(True, False).run(2, 64, a, got), "race")
+
+
+def test_matrix_instruction_in_a_divergent_branch() -> None:
+    k = Kernel()
+    s = k.shared("s", 256, "float16")
+    lane = k.op("laneid")
+    with k.when(k.op("lt", lane, 16)):
+        k.add(n.LdMatrix, dst=(k.reg("uint32"),), buffer=s, index=k.op("mul", lane, 8), trans=False)
+    caught(lambda: k.run(1, 32), "only some of its lanes", "user.py:5")
+
+
+def test_sanitizers_can_be_switched_off() -> None:
+    got = np.zeros(64, np.int32)
+    neighbours((False, False)).run(1, 64, got, sanitize=False)
+
+
+def test_warnings_that_are_notes() -> None:
+    k = Kernel()
+    out = k.array("out", "int32")
+    i = k.op("tid.x")
+    with k.when(k.op("lt", i, 8)):
+        k.store(out, i, k.warp("shfl.down", 0xFFFFFFFF, i, 4, 32))
+    r = k.run(1, 32, np.zeros(8, np.int32))
+    assert any("not active" in note and "user.py:4" in note for note in r.notes)
