@@ -78,6 +78,7 @@ COMPUTE: dict[str, Callable[..., Any]] = {
     "ge": lambda x, y: x >= y,
     "select": lambda c, x, y: x if c else y,
     "cvt": lambda x: x,
+    "mul.wide": lambda x, y: x * y,
     "fma": lambda x, y, z: x * y + z,
 }
 
@@ -119,7 +120,7 @@ class Thread:
         else:
             types = {a.dtype for a in (s.args[1:] if s.op == "select" else s.args)}
             assert s.op == "cvt" or len(types) == 1, s
-            assert s.op in ("cvt", "eq", "ne", "lt", "le", "gt", "ge") or types == {s.dst.dtype}, s
+            assert s.op in ("cvt", "mul.wide", "eq", "ne", "lt", "le", "gt", "ge") or types == {s.dst.dtype}, s
             self.assign(s.dst, COMPUTE[s.op](*(self.value(a) for a in s.args)))
 
     def simple(self, s: Stmt) -> None:

