@@ -21,6 +21,7 @@ _SHARED_PIPES = frozenset(("lsu",))
 #: instructions that take a predicate as an operand; all others are guarded by it, which takes longer
 _PREDICATE_OPERAND = frozenset(("SEL", "FSEL", "IADD3.X", "ISETP.EX", "LEA.HI.X", "PLOP3", "P2R", "ISETP", "FSETP", "DSETP", "USEL", "IMAD.X", "FMNMX"))
 _PREDICATE_WRITERS = frozenset(("ISETP", "ISETP.EX", "FSETP", "DSETP", "HSETP2", "PLOP3", "FCHK", "R2P"))
+_UNIFORM_RESULT = frozenset(("S2UR", "R2UR", "VOTEU", "REDUX"))
 _LONG = frozenset(("LDG", "ATOMG", "LDL"))
 _CONSTANT = frozenset(("LDC", "ULDC"))
 
@@ -151,7 +152,7 @@ class _Registers:
 
 
 def _scalar(instr: Instr) -> bool:
-    return instr.op in _PREDICATE_WRITERS or pipe_of(instr.op) == "uniform"
+    return instr.op in _PREDICATE_WRITERS or instr.op in _UNIFORM_RESULT or instr.op.startswith("U")
 
 
 def _reason(instr: Instr) -> int:

@@ -26,7 +26,7 @@ NOT_SELECTED, DISPATCH, MATH, MIO, LG, BRANCH = (
 class Warp:
     """A warp's place in its path, and when its registers are ready. `last`: the cycle behind its latest issue."""
 
-    __slots__ = ("age", "cta", "number", "path", "block", "code", "at", "pc", "ins", "ready", "why", "held", "last", "regs", "drained", "subcore")
+    __slots__ = ("age", "cta", "number", "path", "block", "code", "at", "pc", "ins", "ready", "why", "last", "regs", "drained", "subcore")
 
     def __init__(self, age: int, cta: int, number: int, path: WarpPath, registers: int, start: float) -> None:
         self.age, self.cta, self.number, self.path = age, cta, number, path
@@ -34,7 +34,6 @@ class Warp:
         self.code: tuple[Issue, ...] = ()
         self.ready = self.last = self.drained = start
         self.why = WAIT
-        self.held = -1
         self.regs = [start] * registers
 
     def __lt__(self, other: Warp) -> bool:
@@ -42,17 +41,20 @@ class Warp:
 
 
 class SubCore:
-    """`free[p]`: when pipe p takes the next instruction. `asleep`: warps by the time they may issue; `awake`: the others, oldest first."""
+    """`free[p]`: when pipe p takes the next instruction. `asleep`: warps by the time they may issue; `queues[p]`: those that may
+    issue to pipe p, the one that issued longest ago first. `current`: the warp that goes on because its operands are at hand."""
 
-    __slots__ = ("sm", "time", "free", "asleep", "awake", "current", "previous", "previous_end", "busy", "parked")
+    __slots__ = ("sm", "time", "free", "asleep", "queues", "used", "nearest", "current", "previous", "previous_end", "busy", "parked")
 
     def __init__(self, sm: Sm) -> None:
         self.sm = sm
         self.time = INF
         self.free = [0.0] * len(PIPES)
         self.busy = [0.0] * len(PIPES)
-        self.asleep: list[tuple[float, int, Warp]] = []
-        self.awake: list[Warp] = []
+        self.asleep: list[tuple[float, float, int, Warp]] = []
+        self.queues: list[list[tuple[float, int, Warp]]] = [[] for _ in PIPES]
+        self.used: list[int] = []
+        self.nearest = INF
         self.current: Warp | None = None
         self.previous: Warp | None = None
         self.previous_end = -1.0
@@ -60,26 +62,27 @@ class SubCore:
 
     def add(self, warp: Warp, ready: float) -> None:
         """`warp` may issue from `ready` on."""
-        heappush(self.asleep, (ready, warp.age, warp))
+        heappush(self.asleep, (ready, warp.last, warp.age, warp))
         if ready < self.time:
             self.time = ready
 
     def run(self, limit: float) -> None:
         """Issue until the next issue would be behind `limit` (for anything shared) or no warp is left that can go on."""
-        asleep, awake, free = self.asleep, self.awake, self.free
+        asleep = self.asleep
         alone = self.sm.private(self)
         t = self.time
         while True:
             while asleep and asleep[0][0] <= t:
-                insort(awake, heappop(asleep)[2])
+                self._wake(heappop(asleep)[3])
             chosen = self._choose(t)
             if chosen is None:
-                t = self._next(t, free)
+                later = asleep[0][0] if asleep else INF
+                t = later if later < self.nearest else self.nearest
                 if t > limit and not alone or t == INF:
                     break
                 continue
             if t > limit and (not alone or chosen.ins[0]):
-                self._return(chosen)
+                self._wake(chosen)
                 break
             t = self._issue(chosen, t)
             alone = alone and not self.parked
@@ -87,36 +90,41 @@ class SubCore:
                 break
         self.time = t
 
+    def _wake(self, warp: Warp) -> None:
+        queue = self.queues[warp.ins[1]]
+        if not queue and warp.ins[1] not in self.used:
+            self.used.append(warp.ins[1])
+        insort(queue, (warp.last, warp.age, warp))
+
     def _choose(self, t: float) -> Warp | None:
-        """The warp that issues at t: the one that issued last, else the oldest whose pipe is free."""
-        free = self.free
+        """The warp that issues at t: `current`, else of those whose pipe is free the one that issued longest ago. None: not before `nearest`."""
+        free, queues = self.free, self.queues
         warp = self.current
         if warp is not None:
             self.current = None
-            ins = warp.ins
-            if free[ins[1]] <= t or free[ins[2]] <= t:
+            if free[warp.ins[1]] <= t or free[warp.ins[2]] <= t:
                 return warp
-            warp.held = ins[1]
-            insort(self.awake, warp)
-        awake = self.awake
-        for place, warp in enumerate(awake):
-            ins = warp.ins
-            if free[ins[1]] <= t or free[ins[2]] <= t:
-                del awake[place]
-                return warp
-            warp.held = ins[1]
-        return None
-
-    def _return(self, warp: Warp) -> None:
-        insort(self.awake, warp)
-
-    def _next(self, t: float, free: list[float]) -> float:
-        """The next time at which something may issue."""
-        nearest = self.asleep[0][0] if self.asleep else INF
-        for warp in self.awake:
-            ins = warp.ins
-            nearest = min(nearest, free[ins[1]], free[ins[2]])
-        return nearest if nearest > t else t + 1
+            self._wake(warp)
+        best: tuple[float, int, Warp] | None = None
+        nearest = INF
+        for pipe in self.used:
+            queue = queues[pipe]
+            if not queue:
+                continue
+            head = queue[0]
+            ready = free[pipe]
+            if ready > t and free[head[2].ins[2]] < ready:
+                ready = free[head[2].ins[2]]
+            if ready > t:
+                if ready < nearest:
+                    nearest = ready
+            elif best is None or head < best:
+                best = head
+        self.nearest = nearest
+        if best is None:
+            return None
+        del queues[best[2].ins[1]][0]
+        return best[2]
 
     def _issue(self, warp: Warp, t: float) -> float:
         """Issue `warp` at t; returns when the sub-core may issue again."""
@@ -128,13 +136,15 @@ class SubCore:
             stalls[warp.why] += ready - last
         else:
             ready = last
-        if t > ready:
-            held = warp.held
-            stalls[NOT_SELECTED if held < 0 else sm.throttle[held]] += t - ready
-            warp.held = -1
-        sm.waited[number] += t - last
         if self.free[pipe] > t:
             pipe = other
+        if t > ready:
+            freed = self.free[pipe]
+            if freed > ready:
+                stalls[sm.throttle[pipe]] += freed - ready
+                ready = freed
+            stalls[NOT_SELECTED] += t - ready
+        sm.waited[number] += t - last
         self.free[pipe] = t + hold
         self.busy[pipe] += hold
         if slots > 1 and self.previous is warp and self.previous_end >= t:
@@ -180,7 +190,7 @@ class SubCore:
                     ready = regs[r] + cross
                     why = reasons[r]
         warp.ready, warp.why = ready, why
-        if ready <= t + 1 and self.current is None:
+        if ins[9] > ins[10] and ready <= t + 1:
             self.current = warp
         else:
-            heappush(self.asleep, (ready, warp.age, warp))
+            heappush(self.asleep, (ready, warp.last, warp.age, warp))
