@@ -8,13 +8,13 @@ from typing import Any
 
 def jit(func_or_sig: Any = None, *more: Any, **options: Any) -> Any:
     """The function as it is: Python runs it on the host, and a kernel that calls it takes it in as a device function."""
-    if callable(func_or_sig) and hasattr(func_or_sig, "__code__"):
-        return func_or_sig
+    return _marked(func_or_sig) if hasattr(func_or_sig, "__code__") else _marked
 
-    def wrap(function: Callable[..., Any]) -> Callable[..., Any]:
-        return function
 
-    return wrap
+def _marked(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`py_func` is how the front end knows what kernels may call."""
+    function.py_func = function  # type: ignore[attr-defined]
+    return function
 
 
 njit = jit
