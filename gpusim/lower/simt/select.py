@@ -11,6 +11,7 @@ from dataclasses import replace
 from gpusim.ir.simt.facts import LaunchFacts
 from gpusim.lower.simt import control, registers
 from gpusim.lower.simt.code import Code, Instr
+from gpusim.lower.simt.directions import directed
 from gpusim.lower.simt.expr import Numbers
 from gpusim.lower.simt.flow import Flow, analyse
 from gpusim.lower.simt.fuse import fuse
@@ -26,7 +27,7 @@ def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int
 
     Registers: `given_registers`, else the estimate, but not more than `program.max_registers`; what is above is spilled.
     """
-    code = vectorise(code)
+    code = vectorise(directed(code, facts))
     flow = analyse(code)
     regs, splits = divergent(flow)
     w = _writer(flow, regs)
