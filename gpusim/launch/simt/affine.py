@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from math import gcd, lcm
 
 from gpusim.ir.simt.facts import LaunchFacts
-from gpusim.ir.simt.nodes import Imm, Op, Reg, Value
+from gpusim.ir.simt.nodes import Imm, Op, Simple, Value
 from gpusim.ir.simt.walk import itemsize, memory, writes
+from gpusim.launch.simt.profile import successors
 from gpusim.launch.simt.static import Item, index_of, items
 from gpusim.lower.simt.code import Branch, Code
 
@@ -41,74 +42,81 @@ class Periods:
 
 def periods(code: Code, facts: LaunchFacts) -> Periods | None:
     """None where a branch, a predicate or an address is not affine in ctaid, as far as this analysis sees."""
-    forms = _Forms(code, facts)
+    flow = _Flow(code, facts)
     steps: list[list[int]] = [[], [], []]
     for block in code.blocks:
-        if isinstance(block.end, Branch) and forms.of(block.end.cond) is None:
-            return None
+        env = flow.entry[block.id]
         for item in items(block.ops):
-            if memory([item.stmt]) and any(forms.of(guard) is None for guard in item.guards):
+            if memory([item.stmt]) and any(of(guard, env) is None for guard in item.guards):
                 return None
             for buffer, index in index_of(item.stmt):
-                form = forms.of(index)
+                form = of(index, env)
                 if form is None or (buffer.space != "global" and form.coefs != ZERO):
                     return None
                 for axis, coef in enumerate(form.coefs):
                     steps[axis].append(coef * itemsize(buffer.dtype))
+            flow.step(item, env)
+        if isinstance(block.end, Branch) and of(block.end.cond, env) is None:
+            return None
     x, y, z = (lcm(*(SECTOR // gcd(step, SECTOR) for step in axis), 1) for axis in steps)
     return Periods((x, y, z))
 
 
-class _Forms:
-    """Register -> form; a register with assignments of different forms has none."""
+Env = dict[int, Known]
+
+
+def of(value: Value, env: Env) -> Known:
+    """The form of a value; of a register that nothing has assigned: no number, the same in all CTAs."""
+    return Form(ZERO, value.value) if isinstance(value, Imm) else env.get(value.id, Form())
+
+
+class _Flow:
+    """`entry[b]`: register -> form at the begin of block b, joined over all ways there; the least fixed point."""
 
     def __init__(self, code: Code, facts: LaunchFacts) -> None:
         self.geometry = facts.geometry
-        self.regs: dict[int, Known] = {}
-        for param in code.program.params:
-            value = facts.params.get((param.arg, param.what))
-            self.regs[param.reg.id] = Form(ZERO, value)
-        todo = [item for block in code.blocks for item in items(block.ops)]
-        changed = True
-        while changed:
-            changed = False
-            for item in todo:
-                changed |= self._step(item)
+        params: Env = {p.reg.id: Form(ZERO, facts.params.get((p.arg, p.what))) for p in code.program.params}
+        self.entry: list[Env] = [{} for _ in code.blocks]
+        self.entry[0] = params
+        todo = {0}
+        while todo:
+            number = min(todo)
+            todo.remove(number)
+            block = code.blocks[number]
+            env = dict(self.entry[number])
+            for item in items(block.ops):
+                self.step(item, env)
+            todo |= {to for to in successors(block.end) if self._merge(to, env)}
 
-    def of(self, value: Value) -> Known:
-        """Of a register that nothing has assigned yet: no number, independent of ctaid."""
-        if isinstance(value, Imm):
-            return Form(ZERO, value.value)
-        return self.regs.get(value.id, Form())
-
-    def _step(self, item: Item) -> bool:
-        made = self._made(item)
+    def _merge(self, block: int, env: Env) -> bool:
+        known = self.entry[block]
         changed = False
-        for reg in writes(item.stmt):
-            new = made if reg.id not in self.regs else join(self.regs[reg.id], made)
-            if reg.id not in self.regs or new != self.regs[reg.id]:
-                self.regs[reg.id] = new
+        for reg, form in env.items():
+            new = join(known[reg], form) if reg in known else form
+            if reg not in known or new != known[reg]:
+                known[reg] = new
                 changed = True
         return changed
 
-    def _made(self, item: Item) -> Known:
-        """A value assigned under a predicate that changes with ctaid is as if chosen by it: `join` sees to that."""
-        stmt = item.stmt
+    def step(self, item: Item, env: Env) -> None:
+        """Carry out one statement on `env`. Under a predicate the old value may stay."""
+        made = self._made(item.stmt, env)
+        for reg in writes(item.stmt):
+            env[reg.id] = join(env[reg.id], made) if item.guards and reg.id in env else made
+
+    def _made(self, stmt: Simple, env: Env) -> Known:
         if not isinstance(stmt, Op):
             return Form()
         if stmt.op.startswith("ctaid."):
             axis = "xyz".index(stmt.op[-1])
             return Form((int(axis == 0), int(axis == 1), int(axis == 2)), 0)
-        uniform = self._launch_constant(stmt)
-        if uniform is not None:
+        if (uniform := self._launch_constant(stmt.op)) is not None:
             return Form(ZERO, uniform)
-        args = [self.of(a) for a in stmt.args]
-        if any(a is None for a in args):
-            return None
-        return RULES.get(stmt.op, _other)([a for a in args if a is not None])
+        args = [of(a, env) for a in stmt.args]
+        return None if any(a is None for a in args) else RULES.get(stmt.op, _other)([a for a in args if a is not None])
 
-    def _launch_constant(self, stmt: Op) -> int | None:
-        kind, _, axis = stmt.op.partition(".")
+    def _launch_constant(self, op: str) -> int | None:
+        kind, _, axis = op.partition(".")
         extents = {"ntid": self.geometry.block, "nctaid": self.geometry.grid}.get(kind)
         return extents["xyz".index(axis)] if extents and axis else None
 
@@ -158,6 +166,7 @@ def _other(args: list[Form]) -> Known:
 
 
 RULES: dict[str, Callable[[list[Form]], Known]] = {
+    "wrap": lambda args: Form(args[0].coefs),
     "mov": lambda args: args[0],
     "cvt": lambda args: args[0],
     "add": _add,
@@ -172,9 +181,3 @@ RULES: dict[str, Callable[[list[Form]], Known]] = {
     **dict.fromkeys(("eq", "ne"), _other),
     **dict.fromkeys(("lt", "le", "gt", "ge"), _compare),
 }
-
-
-def depends_on_cta(code: Code, facts: LaunchFacts, value: Reg) -> bool:
-    """Whether `value` may differ between CTAs."""
-    form = _Forms(code, facts).of(value)
-    return form is None or form.coefs != ZERO

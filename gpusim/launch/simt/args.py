@@ -124,3 +124,24 @@ def backing(args: Sequence[Any], program: SimtProgram, *, copy: bool) -> list[An
         else:
             held.append(np_dtype(arg.dtype).type(value))
     return held
+
+
+def scratch(args: Sequence[Any], program: SimtProgram) -> list[Any]:
+    """Zeros of the same shapes and strides instead of the caller's arrays."""
+    held: list[Any] = []
+    for value, arg in zip(args, program.args, strict=True):
+        if isinstance(value, ArraySpec):
+            held.append(value.zeros())
+        elif is_array(value):
+            held.append(_zeros_like(value))
+        else:
+            held.append(np_dtype(arg.dtype).type(value))
+    return held
+
+
+def _zeros_like(array: np.ndarray) -> np.ndarray:
+    """Untouched pages of it take no memory."""
+    if array.flags.c_contiguous:
+        return np.zeros(array.shape, array.dtype)
+    extent = 1 + sum((n - 1) * abs(s) // array.itemsize for n, s in zip(array.shape, array.strides, strict=True))
+    return np.lib.stride_tricks.as_strided(np.zeros(extent, array.dtype), array.shape, array.strides)

@@ -121,7 +121,6 @@ def path_instructions(code: Code, paths: Iterable[CtaPath]) -> list[int]:
     return [sum(sizes[b] for warp in path.warps for b in warp.blocks) for path in paths]
 
 
-def scaled(counts: Counts, factor: float) -> Counts:
-    """`counts` of a sample, for the whole launch."""
-    names = ("warps", "lanes", "requests", "sectors", "lines", "wavefronts")
-    return Counts(*(np.rint(getattr(counts, name) * factor).astype(np.int64) for name in names))
+def thread_instructions(code: Code, counts: Counts) -> int:
+    """Active lanes, summed over the instructions."""
+    return sum(lanes * len(block.instrs) for block, _, lanes in _blocks(code, counts))

@@ -14,8 +14,8 @@ from gpusim.launch.simt.sample import BUDGET, beyond, copies
 from gpusim.launch.simt.timing import Bench
 from gpusim.trace.simt import CtaPath
 
-#: iterations kept of a run of equal ones, the most that fit; the shorter run has half of them
-CAPS = (64, 32, 16, 8)
+#: iterations kept of a run of equal ones in outer (and inner) loops, the first that fits; the shorter runs have half and a quarter of the outer ones
+CAPS: tuple[tuple[int, ...], ...] = ((64,), (32,), (16,), (8,), (4,), (4, 16), (4, 8), (4, 4, 4))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,8 @@ def _sampled(on: Bench, number: int, paths: Sequence[CtaPath], mean: float, time
     steps = (full - b.instructions) / (b.instructions - a.instructions) if b.instructions > a.instructions else 0.0
     own = path_instructions(on.ready.code, paths)
     error = stdev(own) / fmean(own) / len(own) ** 0.5 if len(own) > 1 else 0.0
+    if len(sample) == number:
+        return Estimate(b, said, error)
     told = f"{len(sample)} of {number} CTAs of an SM timed, the others in proportion to their instructions"
     if error > 0.005:
         told += f" (standard error of the sampled CTAs {error:.1%})"
@@ -74,21 +76,21 @@ def _loops(on: Bench, paths: Sequence[CtaPath], budget: int, timeline: bool) -> 
     loops = shape(code)
     parsed = [[parse(warp, loops) for warp in path.warps] for path in paths]
 
-    def cut(cap: int) -> list[CtaPath]:
-        return [shortened(path, nodes, loops, cap) for path, nodes in zip(paths, parsed, strict=True)]
+    def cut(caps: tuple[int, ...], part: int = 1) -> list[CtaPath]:
+        return [shortened(path, nodes, loops, (caps[0] // part, *caps[1:])) for path, nodes in zip(paths, parsed, strict=True)]
 
-    for cap in CAPS:
-        long = cut(cap)
+    for caps in CAPS:
+        long = cut(caps)
         if sum(path_instructions(code, long)) <= budget:
             break
     kept = sum(path_instructions(code, long))
     if kept == total:
         return on.time(paths, timeline=timeline), ()
-    b, a = on.time(long, timeline=timeline), on.time(cut(cap // 2))
+    b, a = on.time(long, timeline=timeline), on.time(cut(caps, 2))
     if b.instructions == a.instructions:
         return on.time(paths, timeline=timeline), ()
-    first = on.time(cut(cap // 4))
+    first = on.time(cut(caps, 4))
     slopes = [(y.cycles - x.cycles) / max(1, y.instructions - x.instructions) for x, y in ((first, a), (a, b))]
     residual = abs(slopes[0] / slopes[1] - 1) if slopes[1] else 0.0
     run = beyond(a, b, (total - b.instructions) / (b.instructions - a.instructions))
-    return run, (f"at most {cap} equal iterations of a loop timed in a row, the others in proportion (residual {residual:.1%})",)
+    return run, (f"at most {caps[0]} equal iterations of a loop timed in a row, the others in proportion (residual {residual:.1%})",)

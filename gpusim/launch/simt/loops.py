@@ -2,8 +2,9 @@
 
 Blocks of a loop are numbered from its head to its latch, so a path parses into iterations without search: an iteration begins at the
 head and ends where the path comes back to it or leaves the loop. Iterations in a row that run the same blocks with the same masks are a
-run; of a run, the first `cap` are kept. Where a loop holds a barrier of the CTA, its warps keep the same iterations, or they would
-wait for each other for ever: there, iterations are the same if they are for every warp.
+run. Of a run, the first few are kept: `caps[0]` in outer loops, `caps[1]` in loops inside these, and all in loops deeper than `caps`.
+Where a loop holds a barrier of the CTA, its warps keep the same iterations, or they would wait for each other for ever: there,
+iterations are the same if they are for every warp.
 """
 
 from __future__ import annotations
@@ -97,9 +98,9 @@ def _loop(path: WarpPath, at: int, stop: int, s: Shape) -> Loop:
     return loop
 
 
-def shortened(cta: CtaPath, parsed: Sequence[Nodes], s: Shape, cap: int) -> CtaPath:
-    """`cta` with at most `cap` iterations of every run. parsed: its warps, by `parse`."""
-    kept = _joint(list(parsed), s, cap)
+def shortened(cta: CtaPath, parsed: Sequence[Nodes], s: Shape, caps: tuple[int, ...]) -> CtaPath:
+    """`cta` with at most so many iterations of every run. parsed: its warps, by `parse`."""
+    kept = _joint(list(parsed), s, caps)
     return CtaPath(cta.cta, [_pick(warp, steps) for warp, steps in zip(cta.warps, kept, strict=True)])
 
 
@@ -109,42 +110,43 @@ def _pick(path: WarpPath, steps: list[int]) -> WarpPath:
     return WarpPath([path.blocks[i] for i in steps], [path.masks[i] for i in steps], [path.touches[i] for i in steps])
 
 
-def _joint(warps: list[Nodes], s: Shape, cap: int) -> list[list[int]]:
+def _joint(warps: list[Nodes], s: Shape, caps: tuple[int, ...]) -> list[list[int]]:
     """Steps kept of each warp. The n-th loop with a barrier of one warp is the n-th of the others."""
     kept: list[list[int]] = [[] for _ in warps]
     meeting = [[n for n in nodes if isinstance(n, Loop) and n.head in s.joint] for nodes in warps]
     inside: dict[int, list[int]] = {}
     for rank in range(max((len(m) for m in meeting), default=0)):
         members = [m[rank] for m in meeting if len(m) > rank]
-        for loop, steps in zip(members, _together(members, s, cap), strict=True):
+        for loop, steps in zip(members, _together(members, s, caps), strict=True):
             inside[id(loop)] = steps
     for nodes, steps in zip(warps, kept, strict=True):
         for node in nodes:
             if isinstance(node, Leaf):
                 steps.append(node.at)
             else:
-                steps += inside[id(node)] if id(node) in inside else _alone(node, s, cap)
+                steps += inside[id(node)] if id(node) in inside else _alone(node, s, caps)
     return kept
 
 
-def _together(loops: list[Loop], s: Shape, cap: int) -> list[list[int]]:
+def _together(loops: list[Loop], s: Shape, caps: tuple[int, ...]) -> list[list[int]]:
     """Steps kept of each of the loops, which run side by side."""
     longest = max(len(loop.keys) for loop in loops)
     keys = [tuple(loop.keys[i] if i < len(loop.keys) else None for loop in loops) for i in range(longest)]
     out: list[list[int]] = [[] for _ in loops]
-    for i in _first_of_runs(keys, cap):
+    for i in _first_of_runs(keys, caps):
         members = [n for n, loop in enumerate(loops) if i < len(loop.keys)]
-        for n, steps in zip(members, _joint([loops[n].iterations[i] for n in members], s, cap), strict=True):
+        for n, steps in zip(members, _joint([loops[n].iterations[i] for n in members], s, caps[1:]), strict=True):
             out[n] += steps
     return out
 
 
-def _alone(loop: Loop, s: Shape, cap: int) -> list[int]:
-    return [step for i in _first_of_runs(loop.keys, cap) for step in _joint([loop.iterations[i]], s, cap)[0]]
+def _alone(loop: Loop, s: Shape, caps: tuple[int, ...]) -> list[int]:
+    return [step for i in _first_of_runs(loop.keys, caps) for step in _joint([loop.iterations[i]], s, caps[1:])[0]]
 
 
-def _first_of_runs(keys: Sequence[Any], cap: int) -> Iterator[int]:
-    """Indices, at most `cap` of each run of equal keys."""
+def _first_of_runs(keys: Sequence[Any], caps: tuple[int, ...]) -> Iterator[int]:
+    """Indices, at most `caps[0]` of each run of equal keys."""
+    cap = caps[0] if caps else len(keys)
     same, before = 0, object()
     for i, key in enumerate(keys):
         same = same + 1 if i and key == before else 1

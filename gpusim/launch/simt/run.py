@@ -23,6 +23,7 @@ from gpusim.launch.simt.prepare import Ready, prepare
 from gpusim.launch.simt.profile import profile
 from gpusim.launch.simt.sample import recorded
 from gpusim.launch.simt.timing import bench, tracks
+from gpusim.launch.simt.timing_only import execute_some
 from gpusim.launch.simt.traffic import traffic
 from gpusim.lower.simt.code import Code
 from gpusim.spec.device import GpuSpec
@@ -101,7 +102,7 @@ class Begun:
     def execute(self, *, values: bool = True, **options: Any) -> Any:
         """The value pass; results stand in the arrays afterwards if `values`. options: for `interp.simt.execute`. Returns what that gives."""
         wanted = {cta for kept in self.kept for cta in kept}
-        self.passed = execute_all(self.ready, self.args, wanted, **options)
+        self.passed = execute_all(self.ready, self.args, wanted, **options) if values else execute_some(self.ready, self.args, wanted)
         return self.passed.executed
 
     def result(self, *, timeline: bool = False) -> SimtResult:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gpusim.ir.simt.nodes import Assert, AsyncCopy, Atomic, Buffer, If, Imm, LdMatrix, Load, Op, Reg, Simple, Sleep, Store, Value, Warp
+from gpusim.ir.simt.nodes import Assert, AsyncCopy, Atomic, Buffer, If, LdMatrix, Load, Op, Reg, Simple, Sleep, Store, Value, Warp
 from gpusim.ir.simt.walk import memory, reads, writes
 from gpusim.lower.simt.code import Branch, Code
 
@@ -124,7 +124,3 @@ class _Taint:
         if not more <= was:
             table[key] = was | more
             self.changed = True
-
-
-def constant(value: Value) -> int | float | None:
-    return value.value if isinstance(value, Imm) else None

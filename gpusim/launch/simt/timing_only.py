@@ -1,0 +1,88 @@
+"""The value pass where nobody wants values: as few CTAs as give the counters and the paths of the timed SMs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean, stdev
+from typing import Any
+
+import numpy as np
+
+from gpusim.errors import GpusimError
+from gpusim.interp.simt import execute
+from gpusim.launch.simt.affine import periods
+from gpusim.launch.simt.args import ArraySpec, backing, is_array, scratch
+from gpusim.launch.simt.classes import classes, scaled, total
+from gpusim.launch.simt.counting import thread_instructions
+from gpusim.launch.simt.memory import array_bytes, footprints
+from gpusim.launch.simt.passes import Passed, exact_prints
+from gpusim.launch.simt.prepare import Ready
+from gpusim.launch.simt.static import CLOCK, Dependence, data_dependence
+from gpusim.trace.simt import Counts
+
+#: grids that are executed whole where classes cannot be proved
+FEW_CTAS, FEW_THREADS = 2_000, 2_000_000
+#: larger ones: so many strata of the grid, so many CTAs of each
+STRATA, EACH = 16, 16
+
+
+def execute_some(ready: Ready, args: Sequence[Any], record: Iterable[int]) -> Passed:
+    """Counts of the whole launch and the recorded paths; the caller's arrays stay as they are.
+
+    Where branches and addresses do not depend on loaded data, arrays of zeros serve. GpusimError if they do and an array has no data.
+    """
+    wanted = sorted(record)
+    dependence = data_dependence(ready.code)
+    if dependence is not None:
+        _need_data(ready, args, dependence)
+        held = backing(args, ready.code.program, copy=True)
+        return _whole(ready, held, wanted) if _few(ready) else _strata(ready, held, wanted, f"its ways depend on data (line {dependence.line})")
+    held = scratch(args, ready.code.program)
+    regular = periods(ready.code, ready.facts)
+    if ready.geometry.ctas <= len(wanted):
+        return _whole(ready, held, wanted)
+    if regular is not None:
+        found = classes(ready.geometry.grid, regular, lambda cta: execute(ready.code, ready.geometry, held, ctas=[cta], sanitize=False).counts)
+        if found is not None:
+            done = execute(ready.code, ready.geometry, held, ctas=wanted, record=wanted, sanitize=False)
+            counts = total(found)
+            prints = footprints(ready.code, counts, array_bytes(ready.code, held))
+            kinds = "1 class" if len(found) == 1 else f"{len(found)} classes"
+            return Passed(counts, done.paths, prints, done, f"{kinds} of CTAs executed for the counts of {ready.geometry.ctas}")
+    return _whole(ready, held, wanted) if _few(ready) else _strata(ready, held, wanted, "its CTAs fall into no classes that can be proved")
+
+
+def _few(ready: Ready) -> bool:
+    g = ready.geometry
+    return g.ctas <= FEW_CTAS or g.ctas * g.threads <= FEW_THREADS
+
+
+def _need_data(ready: Ready, args: Sequence[Any], dependence: Dependence) -> None:
+    arrays = {b.name: args[b.arg] for b in ready.code.program.buffers if b.space == "global" and b.arg is not None and is_array(args[b.arg])}
+    missing = sorted(name for name in dependence.origins if isinstance(arrays.get(name), ArraySpec))
+    if missing and dependence.origins != {CLOCK}:
+        program = ready.code.program
+        what = f"{dependence.what} depends on what {', '.join(missing)} holds, of which only the shape is given."
+        raise GpusimError(what, where=f"{program.file or program.name}:{dependence.line}", hint="Pass an array with data.")
+
+
+def _whole(ready: Ready, held: Sequence[Any], wanted: Sequence[int]) -> Passed:
+    done = execute(ready.code, ready.geometry, held, record=wanted, sanitize=False)
+    return Passed(done.counts, done.paths, exact_prints(done), done)
+
+
+def _strata(ready: Ready, held: Sequence[Any], wanted: Sequence[int], why: str) -> Passed:
+    """Groups of CTAs, each spread over the whole grid; their scatter gives the standard error."""
+    number, per_group = ready.geometry.ctas, STRATA * EACH
+    picked = np.unique((np.arange(per_group) + 0.5) * number / per_group).astype(np.int64)
+    groups = [execute(ready.code, ready.geometry, held, ctas=picked[i::EACH], sanitize=False).counts for i in range(EACH)]
+    sums = [thread_instructions(ready.code, c) for c in groups]
+    error = stdev(sums) / fmean(sums) / len(sums) ** 0.5
+    counts = Counts.zero(len(ready.code.blocks), len(ready.code.accesses))
+    for group in groups:
+        counts.add(group)
+    counts = scaled(counts, number / len(picked))
+    done = execute(ready.code, ready.geometry, held, ctas=wanted, record=wanted, sanitize=False)
+    prints = footprints(ready.code, counts, array_bytes(ready.code, held))
+    said = f"{len(picked)} of {number} CTAs executed, spread over the grid, for {why}: counters have a standard error of {error:.1%}"
+    return Passed(counts, done.paths, prints, done, said)
