@@ -151,6 +151,16 @@ def test_histogram(space: str, bins: int) -> None:
     assert np.array_equal(got, np.bincount(a, minlength=bins))
 
 
+@pytest.mark.parametrize("bins,want", [([0] * 32, 32), (list(range(32)), 4), ([0, 1, 1, 8, 8, 8, 16, 9] * 4, 8 + 12 + 4)])
+def test_sectors_of_atomics_repeat_for_equal_addresses(bins: list[int], want: int) -> None:
+    k = Kernel()
+    x, out = k.array("x", "int32"), k.array("out", "int32")
+    k.atomic("add", out, k.load(x, k.op("laneid")), 1, result=False)
+    got = np.zeros(32, np.int32)
+    r = k.run(1, 32, np.array(bins, np.int32), got)
+    assert r.counts.sectors[1] == want and np.array_equal(got, np.bincount(bins, minlength=32))
+
+
 @pytest.mark.parametrize("op,dtype", [(o, d) for o in "add sub min max and or xor exch inc dec cas".split() for d in ("int32", "uint32", "float32")])
 @pytest.mark.parametrize("places", [1, 5, 300])
 def test_atomics_are_those_of_one_lane_after_the_other(op: str, dtype: str, places: int) -> None:

@@ -111,7 +111,7 @@ class Copies(Tensor):
         if copy.group is g:
             return [copy], []
         inside = g.mask[copy.group.flat].reshape(copy.group.shape)
-        out = []
+        out: list[list[Copy]] = []
         for part in copy.group.split(inside):
             if part is None:
                 out.append([])

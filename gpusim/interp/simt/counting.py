@@ -37,10 +37,11 @@ def distinct_per_warp(ids: Array, active: Array) -> Array:
     return fresh.sum(axis=-1) + (key[..., 0] != big)
 
 
-def worst_bank(words: Array, active: Array) -> Array:
-    """Most distinct words in one of the 32 banks; words, active: shape (n, lanes)."""
-    big = np.iinfo(np.int64).max
-    key = np.sort(np.where(active, words, big), axis=-1)
+def worst_bank(words: Array, active: Array | None) -> Array:
+    """Most distinct words in one of the 32 banks; words, active (None: all): shape (n, lanes)."""
+    big = np.int32(np.iinfo(np.int32).max)
+    words = words.astype(np.int32)
+    key = np.sort(words if active is None else np.where(active, words, big), axis=-1)
     fresh = key != big
     fresh[:, 1:] &= key[:, 1:] != key[:, :-1]
     n = len(words)
@@ -48,7 +49,7 @@ def worst_bank(words: Array, active: Array) -> Array:
     return np.bincount(cell, minlength=n * 32).reshape(n, 32).max(axis=1)
 
 
-def passes(byte: Array, active: Array, width: int) -> Array:
+def passes(byte: Array, active: Array | None, width: int) -> Array:
     """Wavefronts of each warp's shared-memory access of `width` bytes a lane. byte, active: shape (n, 32).
 
     A pass serves one word of each bank. 8-byte accesses go by half-warps, 16-byte ones by quarters; neighbouring parts that need
@@ -59,24 +60,45 @@ def passes(byte: Array, active: Array, width: int) -> Array:
     n, words = len(byte), width // 4
     parts = words
     all_words = (byte >> 2)[:, :, None] + np.arange(words)
-    lanes = np.broadcast_to(active[:, :, None], all_words.shape)
+    lanes = np.broadcast_to(True if active is None else active[:, :, None], all_words.shape)
     single = worst_bank(all_words.reshape(n * parts, -1), lanes.reshape(n * parts, -1)).reshape(n, parts)
     pair = worst_bank(all_words.reshape(n * parts // 2, -1), lanes.reshape(n * parts // 2, -1)).reshape(n, parts // 2)
     apart = single.reshape(n, parts // 2, 2).sum(axis=2)
     return np.where(pair <= 1, pair, apart).sum(axis=1)
 
 
-def atomic_passes(words: Array, active: Array) -> Array:
+def atomic_passes(words: Array, active: Array | None) -> Array:
     """Passes of a shared atomic: equal words conflict like words of one bank. Shape (n,)."""
     n = len(words)
-    cell = (np.arange(n)[:, None] * 32 + (words & 31))[active]
+    cell = np.arange(n)[:, None] * 32 + (words & 31)
+    cell = cell.ravel() if active is None else cell[active]
     return np.bincount(cell, minlength=n * 32).reshape(n, 32).max(axis=1)
 
 
-def most_equal(ids: Array, active: Array) -> Array:
+def most_equal(ids: Array, active: Array | None) -> Array:
     """Most active lanes with one id; shape (n,)."""
-    key = np.sort(np.where(active, ids, -1), axis=-1)
+    key = np.sort(ids if active is None else np.where(active, ids, -1), axis=-1)
     run = np.ones(key.shape, np.int64)
     for i in range(1, key.shape[1]):
         run[:, i] = np.where(key[:, i] == key[:, i - 1], run[:, i - 1] + 1, 1)
     return np.where(key >= 0, run, 0).max(axis=1)
+
+
+def atomic_sectors(g: Group, byte: Array) -> int:
+    """Sectors of a global atomic: lanes on one address follow each other, so a sector counts as often as its most wanted address.
+
+    Evidence: the counter of reductions of `hist_global` is 16.2 a request for skewed data and 22.6 for uniform data over 256 bins;
+    this gives 16.2 and 22.3, distinct sectors would be 1.1 and 20.4.
+    """
+    if byte.shape[1] == 1:
+        return g.size
+    table = g.to_warps(byte).reshape(-1, 32)
+    active = np.broadcast_to(g.active, (len(byte), g.row_warps, 32)).reshape(-1, 32)
+    order = np.sort(np.where(active, table, -1), axis=1)
+    warp, _ = np.nonzero(order >= 0)
+    place = order[order >= 0]
+    first = np.flatnonzero(np.concatenate(([True], (place[1:] != place[:-1]) | (warp[1:] != warp[:-1]))))
+    runs = np.diff(np.concatenate((first, [len(place)])))
+    sector, owner = place[first] >> 5, warp[first]
+    heads = np.flatnonzero(np.concatenate(([True], (sector[1:] != sector[:-1]) | (owner[1:] != owner[:-1]))))
+    return int(np.maximum.reduceat(runs, heads).sum()) * (g.shape[0] if len(byte) == 1 else 1)

@@ -34,7 +34,8 @@ class Group:
     def __init__(self, space: Space, rows: Array | None = None, cols: Array | None = None, lanes: Array | None = None) -> None:
         self.space, self.rows, self.cols, self.lanes = space, rows, cols, lanes
         self.parent: Group | None = None
-        self.kind, self.pos = "", None
+        self.kind = ""
+        self.pos: Array = None
         if lanes is not None:
             self.shape = (1, len(lanes))
         else:
@@ -109,6 +110,9 @@ class Group:
     @cached_property
     def warps(self) -> int:
         """Warps with an active lane."""
+        if self.lanes is not None and self.space.threads % 32 == 0:
+            warp = self.lanes >> 5
+            return int(np.count_nonzero(warp[1:] != warp[:-1])) + 1
         return self.shape[0] * self.row_warps
 
     @cached_property
@@ -121,7 +125,7 @@ class Group:
     @cached_property
     def same_warp(self) -> Array:
         """Of each column but the first: it is in the warp of its left neighbour. Shape (1, K - 1)."""
-        warp = self.slot >> 5
+        warp = self.lanes >> 5 if self.lanes is not None and self.space.threads % 32 == 0 else self.slot >> 5
         return (warp[1:] == warp[:-1])[None]
 
     def get(self, value: Array) -> Array:

@@ -126,7 +126,7 @@ class GlobalMemory(State):
         if a >= 0:
             n = counting.distinct(g, sector)
             counts.requests[a] += g.warps
-            counts.sectors[a] += n
+            counts.sectors[a] += counting.atomic_sectors(g, index * array.itemsize + array.address) if atomic else n
             counts.lines[a] += n if index.shape[1] == 1 else counting.distinct(g, sector >> 2)
             if len(self.record_rows):
                 recording.sectors(self, site, g, sector, index if atomic else None)

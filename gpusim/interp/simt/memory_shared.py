@@ -63,14 +63,14 @@ class SharedMemory(GlobalMemory):
         key = None
         if g.lanes is None and len(byte) == 1:
             key = (width, atomic, b"" if g.cols is None else g.cols.tobytes(), byte.tobytes())
-            if key in self.launch.wavefronts:
+            if key in self.launch.wavefronts and not (atomic and len(self.record_rows)):
                 return self.launch.wavefronts[key]
         table = g.to_warps(byte).reshape(-1, 32)
-        active = np.broadcast_to(g.active, (len(byte), g.row_warps, 32)).reshape(-1, 32)
+        active = None if g.regular else np.broadcast_to(g.active, (len(byte), g.row_warps, 32)).reshape(-1, 32)
         waves = counting.atomic_passes(table >> 2, active) if atomic else counting.passes(table, active, width)
-        same = counting.most_equal(table, active).reshape(len(byte), -1) if atomic else None
+        same = counting.most_equal(table, active).reshape(len(byte), -1) if atomic and len(self.record_rows) else None
         result = (waves.reshape(len(byte), -1), same)
-        if key is not None:
+        if key is not None and not (atomic and len(self.record_rows)):
             self.launch.wavefronts[key] = result
         return result
 

@@ -67,7 +67,7 @@ class Shadow:
     def _spot(self, g: Group, cell: Array) -> tuple[Array, Array, Array]:
         """(flat cells, own key, smallest key of this epoch), broadcast against each other."""
         if self.rows == 1 and self.uniform is not None and (self.space.ctas == 1 or (g.lanes is None and g.rows is None and cell.shape[0] == 1)):
-            floor = np.int32(self.uniform * 64)
+            floor: Array = np.int32(self.uniform * 64)
             return cell, (g.tid >> 5).astype(np.int32) + floor, floor
         self._expand()
         floor = self.epochs[g.cta] * np.int32(64)
