@@ -13,6 +13,7 @@ from gpusim.ir.simt.rewrites.fold import fold
 from gpusim.ir.simt.rewrites.invariant import invariant
 from gpusim.ir.simt.rewrites.names import own_counters
 from gpusim.ir.simt.rewrites.narrow import narrow
+from gpusim.ir.simt.rewrites.predicate import predicate
 from gpusim.ir.simt.rewrites.promote import promote
 from gpusim.ir.simt.rewrites.unroll import unroll
 
@@ -36,6 +37,10 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("share", cse),
     ("dead", _alone(dead)),
     ("hoist", invariant),
+    ("share", cse),
+    ("dead", _alone(dead)),
+    ("coalesce", _alone(coalesce)),
+    ("predicate", _alone(predicate)),
     ("share", cse),
     ("dead", _alone(dead)),
     ("coalesce", _alone(coalesce)),

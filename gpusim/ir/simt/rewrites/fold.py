@@ -72,7 +72,8 @@ class Folder(Forward):
             cond, yes, no = op.args
             if isinstance(cond, Imm):
                 return yes if cond.value else no
-            return yes if yes == no else None
+            chosen = op.dst.dtype == "bool" and yes == Imm(True, "bool") and no == Imm(False, "bool")
+            return cond if chosen else yes if yes == no else None
         if len(op.args) != 2:
             return None
         x, y = op.args
@@ -101,6 +102,8 @@ class Folder(Forward):
         inner = self.defined(op.args[0]) if op.args else None
         if op.op in ("eq", "ne") and op.args[0].dtype == "bool" and isinstance(op.args[1], Imm):
             op = Op(op.dst, "not", op.args[:1], op.line)
+        if op.op == "select" and op.dst.dtype == "bool":
+            return _algebra(op)
         if inner is None:
             return op
         dtype = op.dst.dtype
@@ -117,6 +120,16 @@ class Folder(Forward):
 
 
 _OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+
+
+def _algebra(op: Op) -> Op:
+    """A choice between truth values as `and` or `or`, where one of them does it."""
+    cond, yes, no = op.args
+    if no in (cond, Imm(False, "bool")):
+        return Op(op.dst, "and", (cond, yes), op.line)
+    if yes in (cond, Imm(True, "bool")):
+        return Op(op.dst, "or", (cond, no), op.line)
+    return op
 
 
 def _widens(cvt: Op) -> bool:
