@@ -24,10 +24,15 @@ class SimtCosts:
     branch: float
     split: float
     side_switch: float
+    shuffle_index: float
+    barrier: float
     queue: float
     latency_per_wavefront: float
     l2_request_rate: float
     dram_request_rate: float
+    l2_wait: float
+    dram_wait: float
+    dram_jitter: float
     atomic_word: float
     atomic_line: float
 
@@ -106,10 +111,12 @@ class Machine:
 
 
 def _simt(simt: Simt, hz: float) -> SimtCosts:
-    rates = {name: getattr(simt, name) / hz for name in ("l2_request_rate", "dram_request_rate", "atomic_word", "atomic_line")}
-    same = {name: getattr(simt, name) for name in SimtCosts.__dataclass_fields__ if name not in rates}
+    given = {name: getattr(simt, name) / hz for name in ("l2_request_rate", "dram_request_rate", "atomic_word", "atomic_line")}
+    ns = hz * 1e-9
+    given |= {name: getattr(simt, name) * ns for name in ("l2_wait", "dram_wait", "dram_jitter")}
+    same = {name: getattr(simt, name) for name in SimtCosts.__dataclass_fields__ if name not in given}
     tables = {name: {key.replace("_", "."): value for key, value in same[name].items()} for name in ("interval", "latency", "gap")}
-    return SimtCosts(**{**same, **tables}, **rates)
+    return SimtCosts(**{**same, **tables}, **given)
 
 
 def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:

@@ -22,6 +22,7 @@ _SHARED_PIPES = frozenset(("lsu",))
 _PREDICATE_OPERAND = frozenset(("SEL", "FSEL", "IADD3.X", "ISETP.EX", "LEA.HI.X", "PLOP3", "P2R", "ISETP", "FSETP", "DSETP", "USEL", "IMAD.X", "FMNMX"))
 _PREDICATE_WRITERS = frozenset(("ISETP", "ISETP.EX", "FSETP", "DSETP", "HSETP2", "PLOP3", "FCHK", "R2P"))
 _UNIFORM_RESULT = frozenset(("S2UR", "R2UR", "VOTEU", "REDUX"))
+_BARRIERS = frozenset(("BAR", "BAR.RED"))
 _LONG = frozenset(("LDG", "ATOMG", "LDL"))
 _CONSTANT = frozenset(("LDC", "ULDC"))
 
@@ -74,7 +75,9 @@ def _issue(instr: Instr, before: Instr | None, behind: Sequence[Instr], number: 
     latency = _pick(simt.latency, instr.op, name)
     if instr.op in _PREDICATE_WRITERS and uses.guards(instr, behind):
         latency = max(latency, simt.guard_latency)
-    kind = BARRIER if instr.op.startswith("BAR") else SHARED if name in _SHARED_PIPES else PLAIN
+    if instr.op == "SHFL" and len(instr.srcs) > 1:
+        latency += simt.shuffle_index
+    kind = BARRIER if instr.op in _BARRIERS else SHARED if name in _SHARED_PIPES else PLAIN
     read = uses.vector(instr)
     again = len(read - uses.vector(before)) if before is not None else len(read)
     needs = dict.fromkeys(instr.srcs + instr.dst)

@@ -61,12 +61,12 @@ class Sm:
         self.population = [0] * machine.subcores
         self.branch, self.diverged, self.switch = simt.branch, simt.branch + simt.split, simt.side_switch
         self.cross = simt.pipe_change
-        self.barrier_base, self.barrier_step, self.barrier_free = machine.barrier_base, machine.barrier_per_warp, 0.0
+        self.barrier_base, self.barrier_step, self.barrier_free = simt.barrier, machine.barrier_per_warp, 0.0
         self.between = max(machine.cta_change, 0.0)
         self.dispatch = machine.per_cta * around.active_sms
         self.dispatched = -INF
         self.next_cta = self.age = self.running = 0
-        self.pending = True
+        self.upcoming = self.paths(0)
         self.last_exit = 0.0
         self.life = 0.0
         self.done: list[_Cta] = []
@@ -81,29 +81,29 @@ class Sm:
         cores = self.subcores
         while True:
             times = [c.time for c in cores]
-            first = min(times)
+            first, rest = sorted(times)[:2] if len(cores) > 1 else (times[0], INF)
             if first == INF:
                 break
-            core = cores[times.index(first)]
-            core.time = INF
-            rest = min(c.time for c in cores)
-            core.time = first
-            core.run(rest)
+            cores[times.index(first)].run(rest)
         if self.running:
             raise GpusimError(f"{self.running} CTAs never end: their warps wait at barriers that not all warps of the CTA reach", hint="run with values first; the sanitizer names the line")
         return self._result(code)
 
-    def private(self, core: SubCore) -> bool:
-        """Whether nothing that happens on other sub-cores can make a warp of `core` ready."""
-        return not core.parked and not self.pending
+    def horizon(self, core: SubCore, limit: float) -> float:
+        """How far `core` may run ahead of the others, which are at `limit`: nothing they do can make one of its warps ready before.
+
+        A barrier takes its time behind the last arrival, and a new CTA the time of a change of CTAs behind the last exit.
+        """
+        far = limit + self.between if self.upcoming is not None else INF
+        return min(far, limit + self.barrier_base) if core.parked else far
 
     def _launch(self, t: float) -> None:
         """Start the next CTA, not before t."""
-        path = self.paths(self.next_cta) if self.pending else None
+        path = self.upcoming
         if path is None:
-            self.pending = False
             return
         self.next_cta += 1
+        self.upcoming = self.paths(self.next_cta)
         start = max(t, self.dispatched + self.dispatch) if self.next_cta > self.slots else t
         self.dispatched = start
         cta = _Cta(path.cta, start, len(path.warps))

@@ -67,9 +67,10 @@ class SubCore:
             self.time = ready
 
     def run(self, limit: float) -> None:
-        """Issue until the next issue would be behind `limit` (for anything shared) or no warp is left that can go on."""
+        """Issue up to `limit`, the time of the sub-core that is next; beyond it, what concerns this sub-core alone."""
         asleep = self.asleep
-        alone = self.sm.private(self)
+        horizon = self.sm.horizon(self, limit)
+        parked = self.parked
         t = self.time
         while True:
             while asleep and asleep[0][0] <= t:
@@ -78,15 +79,17 @@ class SubCore:
             if chosen is None:
                 later = asleep[0][0] if asleep else INF
                 t = later if later < self.nearest else self.nearest
-                if t > limit and not alone or t == INF:
+                if t > horizon or t == INF:
                     break
                 continue
-            if t > limit and (not alone or chosen.ins[0]):
+            if chosen.ins[0] and t > limit:
                 self._wake(chosen)
                 break
             t = self._issue(chosen, t)
-            alone = alone and not self.parked
-            if t > limit and not alone:
+            if self.parked != parked:
+                parked = self.parked
+                horizon = self.sm.horizon(self, limit)
+            if t > horizon:
                 break
         self.time = t
 
