@@ -142,7 +142,7 @@ def _place(path: Path, error: Exception) -> str:
     """The last line of the file itself that led to `error`."""
     line, trace = 0, error.__traceback__
     while trace is not None:
-        if Path(trace.tb_frame.f_code.co_filename) == path:
+        if Path(trace.tb_frame.f_code.co_filename) == path.resolve():
             line = trace.tb_lineno
         trace = trace.tb_next
     return f"{path}:{line}" if line else str(path)

@@ -16,12 +16,19 @@ PROMISES = {
     "02_wave_cliff.py": ["1792: tiles 98, waves 1, in the last 98", "1793: tiles 120, waves 2, in the last 12", "wave tail"],
     "03_change_one_number.py": ["slow-memory", "small-l2", "as on h100-sxm"],
     "04_sweep_dataframe.py": ["a100-sxm-80gb", "256x128x64", "3072"],
+    "05_saxpy.py": ["saxpy on h100-sxm", "y[:4] = [1. 3. 5. 7.]", "in order 4.0 sectors a request, with stride 32 32.0", "h200-sxm"],
+    "06_divergence.py": ["collatz on h100-sxm", "n = n // 2", "mixed:", "sorted:"],
 }
 
 #: example -> what must hold of its variables
 CHECKS: dict[str, list[Callable[[dict[str, Any]], bool]]] = {
     "02_wave_cliff.py": [lambda names: 1.8 < names["spills"].time_us / names["fits"].time_us < 2.2, lambda names: Path("wave-cliff.png").exists()],
     "03_change_one_number.py": [lambda names: names["spec"].dram.bandwidth == 8.4e11],
+    "05_saxpy.py": [lambda names: names["strided"].time_us > 2 * names["report"].time_us],
+    "06_divergence.py": [
+        lambda names: names["better"].active_threads > 1.5 * names["report"].active_threads and names["better"].cycles < 0.7 * names["report"].cycles,
+        lambda names: Path("divergence.png").exists(),
+    ],
     "04_sweep_dataframe.py": [lambda names: len(names["df"]) == 12 and len(names["best"]) == 6],
 }
 
