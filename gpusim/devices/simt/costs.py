@@ -22,6 +22,7 @@ _SHARED_PIPES = frozenset(("lsu",))
 _PREDICATE_OPERAND = frozenset(("SEL", "FSEL", "IADD3.X", "ISETP.EX", "LEA.HI.X", "PLOP3", "P2R", "ISETP", "FSETP", "DSETP", "USEL", "IMAD.X", "FMNMX"))
 _PREDICATE_WRITERS = frozenset(("ISETP", "ISETP.EX", "FSETP", "DSETP", "HSETP2", "PLOP3", "FCHK", "R2P"))
 _UNIFORM_RESULT = frozenset(("S2UR", "R2UR", "VOTEU", "REDUX"))
+_FAST = frozenset(("fma", "fmaheavy", "alu"))
 _BARRIERS = frozenset(("BAR", "BAR.RED"))
 _LONG = frozenset(("LDG", "ATOMG", "LDL"))
 _CONSTANT = frozenset(("LDC", "ULDC"))
@@ -53,11 +54,9 @@ def compile_code(code: Code, machine: Machine) -> Compiled:
     for block in code.blocks:
         row: list[Issue] = []
         uses.enter(block)
-        before: Instr | None = None
         for place, instr in enumerate(block.instrs):
-            row.append(_issue(instr, before, block.instrs[place + 1 :], number, uses, machine))
+            row.append(_issue(instr, block.instrs[max(0, place - 2) : place], block.instrs[place + 1 :], number, uses, machine))
             lines.append(instr.line)
-            before = instr
             uses.leave(instr)
             number += 1
         blocks.append(tuple(row))
@@ -65,7 +64,7 @@ def compile_code(code: Code, machine: Machine) -> Compiled:
     return Compiled(tuple(blocks), tuple(uses.why), tuple(lines), position, len(uses.why))
 
 
-def _issue(instr: Instr, before: Instr | None, behind: Sequence[Instr], number: int, uses: _Registers, machine: Machine) -> Issue:
+def _issue(instr: Instr, before: Sequence[Instr], behind: Sequence[Instr], number: int, uses: _Registers, machine: Machine) -> Issue:
     name = _pipe(instr)
     pipe = PIPES.index(name)
     simt = machine.simt
@@ -78,15 +77,27 @@ def _issue(instr: Instr, before: Instr | None, behind: Sequence[Instr], number: 
     if instr.op == "SHFL" and len(instr.srcs) > 1:
         latency += simt.shuffle_index
     kind = BARRIER if instr.op in _BARRIERS else SHARED if name in _SHARED_PIPES else PLAIN
-    read = uses.vector(instr)
-    again = len(read - uses.vector(before)) if before is not None else len(read)
+    read, again = _reads(instr, before, name, uses)
     needs = dict.fromkeys(instr.srcs + instr.dst)
     far = tuple(r for r in instr.srcs if uses.pipe(r) != name)
     near = tuple(r for r in needs if r not in far)
     ports = simt.register_ports
-    issue = (max(1, -(-len(read) // ports)), max(1, -(-again // ports)))
+    issue = (max(1, -(-read // ports)), max(1, -(-again // ports)))
     gap = simt.gap.get(instr.op, 1.0)
     return (kind, pipe, other, _pick(simt.interval, instr.op, name), latency, instr.dst, near, far, number, *issue, gap, instr)
+
+
+def _reads(instr: Instr, before: Sequence[Instr], pipe: str, uses: _Registers) -> tuple[int, int]:
+    """Registers to read for `instr`, and how many are left when those of the instruction before it and of the last one on its pipe are at hand.
+    Only pipes that take a warp instruction in two cycles or less are held up by that."""
+    if pipe not in _FAST:
+        return 0, 0
+    read = uses.vector(instr)
+    held: frozenset[int] = frozenset()
+    for place, other in enumerate(reversed(before)):
+        if place == 0 or pipe_of(other.op) == pipe:
+            held |= uses.vector(other)
+    return len(read), len(read - held)
 
 
 def _pipe(instr: Instr) -> str:
