@@ -3,94 +3,131 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean, stdev
 
 from gpusim.devices.simt.result import SmRun
 from gpusim.launch.simt.counting import path_instructions
 from gpusim.launch.simt.loads import Load
-from gpusim.launch.simt.loops import parse, shape, shortened
-from gpusim.launch.simt.sample import BUDGET, beyond, copies
+from gpusim.launch.simt.loops import Nodes, Shape, parse, shape, shortened
+from gpusim.launch.simt.sample import BUDGET, beyond, copies, times
 from gpusim.launch.simt.timing import Bench
 from gpusim.trace.simt import CtaPath
 
-#: iterations kept of a run of equal ones in outer (and inner) loops, the first that fits; the shorter runs have half and a quarter of the outer ones
-CAPS: tuple[tuple[int, ...], ...] = ((64,), (32,), (16,), (8,), (4,), (4, 16), (4, 8), (4, 4, 4))
+#: iterations kept of a run of equal ones, in the long and in the short run: of outer loops, and behind them of inner ones.
+#: The first row whose long run fits is taken.
+CAPS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+    ((64,), (32,)),
+    ((32,), (16,)),
+    ((16,), (8,)),
+    ((8,), (4,)),
+    ((4,), (2,)),
+    ((4, 16), (2, 16)),
+    ((3, 8), (2, 8)),
+    ((2, 8), (1, 8)),
+)
+#: a wave that holds so many budgets of instructions costs as much as any other, whatever overlaps at its ends
+LONG = 1
+#: errors and residuals below this are not worth a word
+SMALL = 0.005
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one SM does with all CTAs of its load. said: what was left out ("" if nothing). error: relative standard error of the
-    instructions of the sampled CTAs. whole: nothing was left out."""
+    """What one SM does with all CTAs of its load. said: what was left out (empty if nothing)."""
 
     run: SmRun
     said: tuple[str, ...] = ()
-    error: float = 0.0
 
     @property
     def whole(self) -> bool:
         return not self.said
 
 
+@dataclass(slots=True)
+class Paths:
+    """Recorded paths, their sizes in warp instructions, and their loops once somebody asks."""
+
+    paths: Sequence[CtaPath]
+    sizes: list[int]
+    loops: Shape
+    parsed: dict[int, list[Nodes]] = field(default_factory=dict)
+
+    def cut(self, which: Sequence[int], caps: tuple[int, ...]) -> list[CtaPath]:
+        """The paths with these places, their loops shortened."""
+        for i in which:
+            if i not in self.parsed:
+                self.parsed[i] = [parse(warp, self.loops) for warp in self.paths[i].warps]
+        return [shortened(self.paths[i], self.parsed[i], self.loops, caps) for i in which]
+
+
 def estimate(on: Bench, load: Load, paths: Sequence[CtaPath], mean: float, *, exact: bool, timeline: bool) -> Estimate:
     """paths: those of the load's CTAs that were recorded, in order. mean: warp instructions of a CTA, over the whole launch."""
     number, slots = len(load.ctas), on.ready.held.ctas_per_sm
-    if exact or (len(paths) == number and sum(path_instructions(on.ready.code, paths)) <= BUDGET):
+    held = Paths(paths, path_instructions(on.ready.code, paths), shape(on.ready.code))
+    everything = list(range(len(paths)))
+    if exact or (len(paths) == number and sum(held.sizes) <= BUDGET):
         return Estimate(on.time(paths, timeline=timeline))
-    if len(paths) == number and number <= 2 * slots:
-        run, said = _loops(on, paths, BUDGET, timeline)
-        return Estimate(run, said)
-    return _sampled(on, number, paths, mean, timeline)
+    if len(paths) == number and number <= slots:
+        return Estimate(*_loops(on, held, everything, number, BUDGET, timeline))
+    if sum(held.sizes[:slots]) >= LONG * BUDGET:
+        first = everything[:slots]
+        run, said = _loops(on, held, first, len(first), BUDGET, timeline)
+        more = number * mean / sum(held.sizes[i] for i in first)
+        return Estimate(times(run, more), (*said, f"one wave of an SM timed, {number} CTAs in proportion to their instructions"))
+    return _sampled(on, held, number, mean, timeline)
 
 
-def _sampled(on: Bench, number: int, paths: Sequence[CtaPath], mean: float, timeline: bool) -> Estimate:
+def _sampled(on: Bench, held: Paths, number: int, mean: float, timeline: bool) -> Estimate:
     """Half of the sample, then all of it; the other CTAs cost what the second half did per instruction."""
     slots = on.ready.held.ctas_per_sm
-    sample = list(paths) if len(paths) >= 2 * slots else copies(paths, min(number, 2 * slots))
-    costs = path_instructions(on.ready.code, sample)
-    least = 2 * slots
-    while len(sample) >= 2 * least and sum(costs) > BUDGET:
+    sample = list(range(len(held.paths)))
+    while len(sample) >= 4 * slots and sum(held.sizes[i] for i in sample) > BUDGET:
         sample = sample[::2]
-        costs = costs[::2]
-    small = sample[::2] if len(sample) >= 4 * slots else sample[: len(sample) // 2]
-    a, _ = _loops(on, small, BUDGET // 3, False)
-    b, said = _loops(on, sample, 2 * BUDGET // 3, timeline)
-    full = number * mean
-    steps = (full - b.instructions) / (b.instructions - a.instructions) if b.instructions > a.instructions else 0.0
-    own = path_instructions(on.ready.code, paths)
-    error = stdev(own) / fmean(own) / len(own) ** 0.5 if len(own) > 1 else 0.0
-    if len(sample) == number:
-        return Estimate(b, said, error)
-    told = f"{len(sample)} of {number} CTAs of an SM timed, the others in proportion to their instructions"
-    if error > 0.005:
-        told += f" (standard error of the sampled CTAs {error:.1%})"
-    return Estimate(beyond(a, b, max(0.0, steps)), (*said, told), error)
+    size = len(sample) if len(sample) >= 2 * slots else min(number, 2 * slots)
+    small = sample[::2] if len(sample) >= 2 * slots else sample
+    b, said = _loops(on, held, sample, size, BUDGET * 2 // 3, timeline)
+    if size == number:
+        return Estimate(b, said)
+    a, _ = _loops(on, held, small, size // 2, BUDGET // 3, False)
+    steps = (number * mean - b.instructions) / (b.instructions - a.instructions) if b.instructions > a.instructions else 0.0
+    error = stdev(held.sizes) / fmean(held.sizes) / len(held.sizes) ** 0.5 if len(held.sizes) > 1 else 0.0
+    told = f"{size} of {number} CTAs of an SM timed, the others in proportion to their instructions"
+    if error > SMALL:
+        told += f" (standard error of a CTA's mean length {error:.1%})"
+    return Estimate(beyond(a, b, max(0.0, steps)), (*said, told))
 
 
-def _loops(on: Bench, paths: Sequence[CtaPath], budget: int, timeline: bool) -> tuple[SmRun, tuple[str, ...]]:
-    """The time of `paths`, loops shortened where they hold more than `budget` instructions."""
+def _loops(on: Bench, held: Paths, which: Sequence[int], number: int, budget: int, timeline: bool) -> tuple[SmRun, tuple[str, ...]]:
+    """The time of `number` CTAs: the paths `which`, and copies of them. Loops are shortened where they hold more than `budget` instructions."""
     code = on.ready.code
-    total = sum(path_instructions(code, paths))
-    if total <= budget:
-        return on.time(paths, timeline=timeline), ()
-    loops = shape(code)
-    parsed = [[parse(warp, loops) for warp in path.warps] for path in paths]
-
-    def cut(caps: tuple[int, ...], part: int = 1) -> list[CtaPath]:
-        return [shortened(path, nodes, loops, (caps[0] // part, *caps[1:])) for path, nodes in zip(paths, parsed, strict=True)]
-
-    for caps in CAPS:
-        long = cut(caps)
-        if sum(path_instructions(code, long)) <= budget:
-            break
-    kept = sum(path_instructions(code, long))
-    if kept == total:
-        return on.time(paths, timeline=timeline), ()
-    b, a = on.time(long, timeline=timeline), on.time(cut(caps, 2))
-    if b.instructions == a.instructions:
-        return on.time(paths, timeline=timeline), ()
-    first = on.time(cut(caps, 4))
-    slopes = [(y.cycles - x.cycles) / max(1, y.instructions - x.instructions) for x, y in ((first, a), (a, b))]
-    residual = abs(slopes[0] / slopes[1] - 1) if slopes[1] else 0.0
+    whole = [held.paths[i] for i in which]
+    total = sum(held.sizes[i] for i in which) * number / len(whole)
+    long = whole
+    caps: tuple[tuple[int, ...], ...] = ()
+    if total > budget:
+        for caps in CAPS:
+            long = held.cut(which, caps[0])
+            if sum(path_instructions(code, long)) * number / len(long) <= budget:
+                break
+    b = on.time(copies(long, number), timeline=timeline)
+    if not caps or b.instructions >= total:
+        return b, ()
+    a = on.time(copies(held.cut(which, caps[1]), number))
+    if b.instructions <= a.instructions:
+        return times(b, total / b.instructions), ("loops in proportion to their instructions",)
     run = beyond(a, b, (total - b.instructions) / (b.instructions - a.instructions))
-    return run, (f"at most {caps[0]} equal iterations of a loop timed in a row, the others in proportion (residual {residual:.1%})",)
+    return run, (f"at most {caps[0][0]} equal iterations of a loop timed in a row, the others in proportion{_residual(on, held, which, number, caps, a, b)}",)
+
+
+def _residual(on: Bench, held: Paths, which: Sequence[int], number: int, caps: tuple[tuple[int, ...], ...], a: SmRun, b: SmRun) -> str:
+    """How much the time per instruction still changed, from a run that is shorter once more. Nothing where that would tell nothing."""
+    less = caps[1][0] // 2
+    if not less or a.cycles >= b.cycles:
+        return ""
+    first = on.time(copies(held.cut(which, (less, *caps[1][1:])), number))
+    if a.instructions <= first.instructions:
+        return ""
+    before = (a.cycles - first.cycles) / (a.instructions - first.instructions)
+    after = (b.cycles - a.cycles) / (b.instructions - a.instructions)
+    return f" (residual {abs(before / after - 1):.1%})"

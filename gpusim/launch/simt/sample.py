@@ -18,7 +18,7 @@ from gpusim.lower.simt.code import Code
 from gpusim.trace.simt import CtaPath, Touch, WarpPath
 
 #: warp instructions of one launch that are simulated in detail
-BUDGET = 150_000
+BUDGET = 120_000
 #: waves of an SM whose CTAs are recorded; one where accesses stand in loops, for recording them is the costly part
 WAVES, WAVES_WITH_LOOPS = 4, 1
 LEAST_CTAS = 24
@@ -67,7 +67,7 @@ def beyond(a: SmRun, b: SmRun, steps: float) -> SmRun:
     """b and `steps` times what b has more than a. Sums never fall below those of b."""
 
     def more(x: float, y: float) -> float:
-        return y + max(0.0, y - x) * steps
+        return max(0.0, y + max(0.0, y - x) * steps)
 
     def table(x: dict[str, float], y: dict[str, float]) -> dict[str, float]:
         return {key: more(x.get(key, 0.0), y.get(key, 0.0)) for key in y}
@@ -88,6 +88,12 @@ def beyond(a: SmRun, b: SmRun, steps: float) -> SmRun:
         l2_sectors=round(more(a.l2_sectors, b.l2_sectors)),
         dram_sectors=round(more(a.dram_sectors, b.dram_sectors)),
     )
+
+
+def times(run: SmRun, factor: float) -> SmRun:
+    """`factor` times the run: beyond nothing, so to say."""
+    nothing = SmRun(cycles=0.0, ctas=(), instructions=0, stalls={}, warp_cycles=0.0, lines={}, busy={})
+    return beyond(nothing, run, factor - 1.0)
 
 
 def _line(a: LineCost, b: LineCost, more: Any) -> LineCost:
