@@ -11,32 +11,37 @@ from gpusim.lower.simt.code import Block, Code, Instr
 from gpusim.lower.simt.mnemonics import pipe as pipe_of
 from gpusim.spec.resolve import Machine
 
-PLAIN, SHARED, BARRIER = 0, 1, 2
+PLAIN, SHARED, BARRIER, COPIES = 0, 1, 2, 3
 
 #: the FMA pipe's second half stands behind the named pipes; only what says "fma" may take it
 PIPES = ("fma", "fmaheavy", "alu", "half", "fp64", "xu", "lsu", "uniform", "branch", "tensor", "adu", "none")
 LITE, HEAVY = PIPES.index("fma"), PIPES.index("fmaheavy")
-_SHARED_PIPES = frozenset(("lsu",))
+_KINDS = {"BAR": BARRIER, "BAR.RED": BARRIER, "DEPBAR": COPIES}
 
 #: instructions that take a predicate as an operand; all others are guarded by it, which takes longer
 _PREDICATE_OPERAND = frozenset(("SEL", "FSEL", "IADD3.X", "ISETP.EX", "LEA.HI.X", "PLOP3", "P2R", "ISETP", "FSETP", "DSETP", "USEL", "IMAD.X", "FMNMX"))
 _PREDICATE_WRITERS = frozenset(("ISETP", "ISETP.EX", "FSETP", "DSETP", "HSETP2", "PLOP3", "FCHK", "R2P"))
 _UNIFORM_RESULT = frozenset(("S2UR", "R2UR", "VOTEU", "REDUX"))
 _FAST = frozenset(("fma", "fmaheavy", "alu"))
-_BARRIERS = frozenset(("BAR", "BAR.RED"))
 _LONG = frozenset(("LDG", "ATOMG", "LDL"))
 _CONSTANT = frozenset(("LDC", "ULDC"))
 
 WAIT, SHORT, LONG, IMC = (REASONS.index(r) for r in ("wait", "short_scoreboard", "long_scoreboard", "imc_miss"))
 
-Issue = tuple[int, int, int, float, float, tuple[int, ...], tuple[int, ...], tuple[int, ...], int, int, int, float, Instr]
+#: why a warp waits behind an instruction after which it cannot go on at once; else it is "wait"
+_GAP_REASON = {"BRA": "branch_resolving", "BSYNC": "branch_resolving", "MEMBAR": "membar", "ERRBAR": "membar", "NANOSLEEP": "sleeping"}
+
+Issue = tuple[int, int, int, float, float, tuple[int, ...], tuple[int, ...], tuple[int, ...], int, int, int, float, Instr, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """blocks[b]: what a warp issues in block b: (kind, pipe, other pipe, cycles on it, latency, dst, registers it waits for from its own pipe, and from others, number in the code,
-    issue cycles, issue cycles when the warp's previous instruction has its operands, cycles until the warp's next issue, Instr).
-    why: register -> index of the stall reason while it is awaited. lines: number -> source line. position: Access -> place in the block's touches."""
+    """blocks[b]: what a warp issues in block b; why: register -> index of the stall reason while it is awaited; lines: number -> source line;
+    position: Access -> place in the block's touches.
+
+    An Issue is (kind, pipe, other pipe, cycles on it, latency, dst, registers it waits for from its own pipe, those from others, number in
+    the code, issue cycles, issue cycles when operands are at hand, cycles until the warp's next issue, Instr, index of the reason for those).
+    """
 
     blocks: tuple[tuple[Issue, ...], ...]
     why: tuple[int, ...]
@@ -76,15 +81,30 @@ def _issue(instr: Instr, before: Sequence[Instr], behind: Sequence[Instr], numbe
         latency = max(latency, simt.guard_latency)
     if instr.op == "SHFL" and len(instr.srcs) > 1:
         latency += simt.shuffle_index
-    kind = BARRIER if instr.op in _BARRIERS else SHARED if name in _SHARED_PIPES else PLAIN
+    kind = _KINDS.get(instr.op, SHARED if name == "lsu" else PLAIN)
     read, again = _reads(instr, before, name, uses)
     needs = dict.fromkeys(instr.srcs + instr.dst)
     far = tuple(r for r in instr.srcs if uses.pipe(r) != name)
     near = tuple(r for r in needs if r not in far)
     ports = simt.register_ports
     issue = (max(1, -(-read // ports)), max(1, -(-again // ports)))
-    gap = simt.gap.get(instr.op, 1.0)
-    return (kind, pipe, other, _pick(simt.interval, instr.op, name), latency, instr.dst, near, far, number, *issue, gap, instr)
+    behind_it = REASONS.index(_GAP_REASON.get(instr.op, "wait"))
+    gap = simt.branch if instr.op == "BRA" else simt.gap.get(instr.op, 1.0)
+    return (
+        kind,
+        pipe,
+        other,
+        _pick(simt.interval, instr.op, name),
+        latency,
+        instr.dst,
+        near,
+        far,
+        number,
+        *issue,
+        gap,
+        instr,
+        REASONS.index(_GAP_REASON.get(instr.op, "wait")),
+    )
 
 
 def _reads(instr: Instr, before: Sequence[Instr], pipe: str, uses: _Registers) -> tuple[int, int]:
@@ -104,7 +124,9 @@ def _pipe(instr: Instr) -> str:
     try:
         return pipe_of(instr.op)
     except KeyError:
-        raise GpusimError(f"no cost is known for the machine instruction {instr.op!r}", where=f"line {instr.line}", hint="add it to gpusim/lower/simt/mnemonics.py") from None
+        raise GpusimError(
+            f"no cost is known for the machine instruction {instr.op!r}", where=f"line {instr.line}", hint="add it to gpusim/lower/simt/mnemonics.py"
+        ) from None
 
 
 def _pick(table: dict[str, float], op: str, pipe: str) -> float:
@@ -175,7 +197,3 @@ def _reason(instr: Instr) -> int:
     if instr.op in _CONSTANT:
         return IMC if instr.op == "ULDC" else SHORT
     return SHORT if pipe_of(instr.op) in ("xu", "lsu", "adu") else WAIT
-
-
-def block_lengths(blocks: Sequence[Block]) -> tuple[int, ...]:
-    return tuple(len(b.instrs) for b in blocks)

@@ -20,13 +20,14 @@ class SharedPipe:
     """One data stage that takes a wavefront a cycle, in the order in which instructions are issued. A sub-core may have
     `depth` cycles of work waiting there; then it issues no more of it."""
 
-    __slots__ = ("free", "busy", "depth", "memory", "position", "handlers", "per_wavefront", "atomic_step", "vector")
+    __slots__ = ("free", "busy", "depth", "memory", "position", "handlers", "per_wavefront", "copy_latency")
 
     def __init__(self, machine: Machine, memory: MemoryPath, position: dict[int, int]) -> None:
         simt = machine.simt
         self.free = self.busy = 0.0
         self.depth = simt.queue
         self.memory, self.position = memory, position
+        self.copy_latency = machine.cp_async_latency
         self.per_wavefront = simt.latency_per_wavefront
         handlers: dict[str, Callable[[Warp, Issue, Touch, float], float]] = {
             "LDS": self._shared_load,
@@ -34,7 +35,8 @@ class SharedPipe:
             "STS": self._shared_store,
             "ATOMS": self._shared_atomic,
             "LDG": self._load,
-            "LDGSTS": self._load,
+            "LDGSTS": self._copy,
+            "LDGDEPBAR": self._commit,
             "STG": self._store,
             "STL": self._local,
             "LDL": self._local,
@@ -52,7 +54,7 @@ class SharedPipe:
         handler = self.handlers.get(instr.op)
         if handler is None:
             done = self._stage(t, max(1, touch.wavefronts)) + ins[4] - 1
-        elif not touch.lanes:
+        elif not touch.lanes and instr.access is not None:
             return t + 1, t + 1
         else:
             done = handler(warp, ins, touch, t)
@@ -79,6 +81,15 @@ class SharedPipe:
         lines = max(1, len({s >> 2 for s in touch.sectors}))
         done, _left = self.memory.load(touch, self._stage(t, lines) - 1)
         return done
+
+    def _copy(self, warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
+        done = self._load(warp, ins, touch, t) + self.copy_latency
+        warp.copies = max(warp.copies, done)
+        return done
+
+    def _commit(self, warp: Warp, _ins: Issue, _touch: Touch, t: float) -> float:
+        warp.groups.append(warp.copies)
+        return t + 1
 
     def _local(self, _warp: Warp, ins: Issue, _touch: Touch, t: float) -> float:
         return self._stage(t, 1) - 1 + ins[4]

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpusim.devices.simt.costs import BARRIER, PIPES, Compiled, Issue, compile_code
+from gpusim.devices.simt.costs import BARRIER, COPIES, PIPES, Compiled, Issue, compile_code
 from gpusim.devices.simt.memory import MemoryPath, Surroundings
 from gpusim.devices.simt.result import REASONS, CtaTimes, LineCost, Moment, SmRun
 from gpusim.devices.simt.shared import SharedPipe
-from gpusim.devices.simt.subcore import BRANCH, LG, MATH, MIO, INF, SubCore, Warp
+from gpusim.devices.simt.subcore import INF, SubCore, Warp
 from gpusim.errors import GpusimError
 from gpusim.lower.simt.code import Code
 from gpusim.spec.resolve import Machine
 from gpusim.trace.simt import CtaPath
 
-WAIT, BARRIER_STALL, MEMBAR, DRAIN = (REASONS.index(r) for r in ("wait", "barrier", "membar", "drain"))
+_BARRIER_STALL, _DRAIN, _LONG, _BRANCH, _MATH, _MIO, _LG = (
+    REASONS.index(r) for r in ("barrier", "drain", "long_scoreboard", "branch_resolving", "math_pipe_throttle", "mio_throttle", "lg_throttle")
+)
 _LG_OPS = frozenset(("LDG", "STG", "LDL", "STL", "ATOMG", "RED"))
 
 PathOf = Sequence[CtaPath] | Callable[[int], CtaPath | None]
 
 
-def run_sm(
-    code: Code, ctas: PathOf, ctas_per_sm: int, machine: Machine, memory: Surroundings | None = None, *, timeline: bool = False
-) -> SmRun:
+def run_sm(code: Code, ctas: PathOf, ctas_per_sm: int, machine: Machine, memory: Surroundings | None = None, *, timeline: bool = False) -> SmRun:
     """Time of the CTAs that one SM runs, in this order, at most `ctas_per_sm` at once.
 
     ctas: their paths, or a function that gives the i-th path and None behind the last. Raises GpusimError if warps wait for each
@@ -53,7 +53,7 @@ class Sm:
         self.why = compiled.why
         self.stalls = [0.0] * len(REASONS)
         self.waited = [0.0] * len(compiled.lines)
-        self.throttle = [MIO if name in ("lsu", "adu") else MATH for name in PIPES]
+        self.throttle = [_MIO if name in ("lsu", "adu") else _MATH for name in PIPES]
         self.memory = MemoryPath(machine, around)
         self.pipe = SharedPipe(machine, self.memory, compiled.position)
         self.subcores = [SubCore(self) for _ in range(machine.subcores)]
@@ -86,7 +86,10 @@ class Sm:
                 break
             cores[times.index(first)].run(rest)
         if self.running:
-            raise GpusimError(f"{self.running} CTAs never end: their warps wait at barriers that not all warps of the CTA reach", hint="run with values first; the sanitizer names the line")
+            raise GpusimError(
+                f"{self.running} CTAs never end: their warps wait at barriers that not all warps of the CTA reach",
+                hint="run with values first; the sanitizer names the line",
+            )
         return self._result(code)
 
     def horizon(self, core: SubCore, limit: float) -> float:
@@ -116,19 +119,18 @@ class Sm:
             self.owner[warp.age] = cta
             core = self.subcores[place]
             warp.subcore = place
-            gap, _ = self.enter(warp, start, 0.0)
+            gap, _ = self.enter(warp, start, 0.0, 0)
             if gap >= 0:
                 warp.ins = warp.code[0]
                 warp.ready = start
                 core.add(warp, start)
 
-    def enter(self, warp: Warp, t: float, gap: float) -> tuple[float, int]:
+    def enter(self, warp: Warp, t: float, gap: float, why: int) -> tuple[float, int]:
         """Move `warp`, which issued the end of its block at t, to its next block with instructions: (cycles from t to the next issue, reason).
         A negative first value: the warp is gone."""
         path, at = warp.path, warp.at
         blocks, masks = path.blocks, path.masks
         mask = masks[at] if at >= 0 else 0
-        why = WAIT
         jumped = at >= 0 and warp.ins[12].op == "BRA"
         while True:
             at += 1
@@ -142,9 +144,9 @@ class Sm:
             if self.moments is not None:
                 self.moments.append(Moment(warp.cta, warp.number, t + 1, block, now))
             if now & ~mask and mask & ~now:
-                gap, why = max(gap, self.switch), BRANCH
+                gap, why = max(gap, self.switch), _BRANCH
             elif jumped:
-                gap, why = max(gap, self.diverged if mask & ~now else self.branch), BRANCH
+                gap, why = max(gap, self.diverged if mask & ~now else self.branch), _BRANCH
             code = self.compiled.blocks[block]
             if code:
                 warp.at, warp.code, warp.pc = at, code, 0
@@ -156,9 +158,13 @@ class Sm:
         if ins[0] == BARRIER:
             self._arrive(core, warp, ins, t)
             return True
+        if ins[0] == COPIES:
+            landed = max(warp.groups[: len(warp.groups) - ins[12].bits], default=t)
+            core.advance(warp, t, max(ins[11], landed - t), _LONG)
+            return True
         free, done = self.pipe.issue(warp, ins, t)
         core.free[ins[1]] = max(core.free[ins[1]], free)
-        self.throttle[ins[1]] = LG if ins[12].op in _LG_OPS else MIO
+        self.throttle[ins[1]] = _LG if ins[12].op in _LG_OPS else _MIO
         regs = warp.regs
         for d in ins[5]:
             regs[d] = done
@@ -179,16 +185,14 @@ class Sm:
         now = cta.arrived + self.barrier_base
         for warp, core, t in waiting:
             core.parked -= 1
-            core.advance(warp, t, now - t)
-            if warp.why == WAIT:
-                warp.why = BARRIER_STALL
+            core.advance(warp, t, now - t, _BARRIER_STALL)
             if warp.ready < core.time:
                 core.time = warp.ready
 
     def _exit(self, warp: Warp, t: float) -> None:
         cta = self.owner.pop(warp.age)
         end = max(t + 1, warp.drained)
-        self.stalls[DRAIN] += end - warp.last
+        self.stalls[_DRAIN] += end - warp.last
         self.life += end - cta.start
         cta.end = max(cta.end, end)
         cta.alive -= 1

@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     from gpusim.trace.simt import WarpPath
 
 INF = float("inf")
-NOT_SELECTED, DISPATCH, MATH, MIO, LG, BRANCH = (
-    REASONS.index(r) for r in ("not_selected", "dispatch_stall", "math_pipe_throttle", "mio_throttle", "lg_throttle", "branch_resolving")
-)
+NOT_SELECTED = REASONS.index("not_selected")
 
 
 class Warp:
-    """A warp's place in its path, and when its registers are ready. `last`: the cycle behind its latest issue."""
+    """A warp's place in its path, and when its registers are ready. `last`: the cycle behind its latest issue.
+    drained: when its stores have left; copies: when its asynchronous copies have landed; groups: the same for each committed group."""
 
-    __slots__ = ("age", "cta", "number", "path", "block", "code", "at", "pc", "ins", "ready", "why", "last", "regs", "drained", "subcore")
+    __slots__ = ("age", "cta", "number", "path", "block", "code", "at", "pc", "ins", "ready", "why", "last", "regs", "drained", "subcore", "copies", "groups")
+
+    ins: Issue
+    subcore: int
 
     def __init__(self, age: int, cta: int, number: int, path: WarpPath, registers: int, start: float) -> None:
         self.age, self.cta, self.number, self.path = age, cta, number, path
@@ -35,6 +37,8 @@ class Warp:
         self.ready = self.last = self.drained = start
         self.why = WAIT
         self.regs = [start] * registers
+        self.copies = start
+        self.groups: list[float] = []
 
     def __lt__(self, other: Warp) -> bool:
         return self.age < other.age
@@ -132,7 +136,7 @@ class SubCore:
     def _issue(self, warp: Warp, t: float) -> float:
         """Issue `warp` at t; returns when the sub-core may issue again."""
         sm = self.sm
-        kind, pipe, other, hold, latency, dst, _, _, number, slots, slots_again, gap, _ = ins = warp.ins
+        kind, pipe, other, hold, latency, dst, _, _, number, slots, slots_again, gap, _, why = ins = warp.ins
         ready, last = warp.ready, warp.last
         stalls = sm.stalls
         if ready > last:
@@ -164,16 +168,15 @@ class SubCore:
             for d in dst:
                 regs[d] = done
         if not parked:
-            self.advance(warp, t, gap)
+            self.advance(warp, t, gap, why)
         return end
 
-    def advance(self, warp: Warp, t: float, gap: float) -> None:
-        """Find the warp's next instruction and when it may issue: `gap` cycles behind t, and when its registers are there."""
+    def advance(self, warp: Warp, t: float, gap: float, why: int) -> None:
+        """Find the warp's next instruction and when it may issue: `gap` cycles behind t for the reason `why`, and when its registers are there."""
         pc = warp.pc + 1
         code = warp.code
-        why = WAIT
         if pc >= len(code):
-            gap, why = self.sm.enter(warp, t, gap)
+            gap, why = self.sm.enter(warp, t, gap, why)
             if gap < 0:
                 return
             pc, code = warp.pc, warp.code
