@@ -134,6 +134,7 @@ def _wide(w: Writer, index: int, pointer: int, at: int) -> int:
 def _pointer(w: Writer, buffer: Buffer, at: int) -> int:
     """The buffer's address. Under a condition in a loop it is loaded anew."""
     key = ("pointer64", buffer.id)
+    at = at if w.guards else min(at, w.outside(()))
     found = w.find(key, at)
     if found is None:
         found = w.fresh(2)

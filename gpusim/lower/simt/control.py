@@ -16,7 +16,7 @@ def ends(flow: Flow) -> tuple[bool, ...]:
 def barriers(flow: Flow, splits: frozenset[int]) -> tuple[dict[int, int], dict[int, int]]:
     """(BSSY per block, BSYNC per block): a split whose sides meet again before the end needs one of each.
 
-    Where lanes leave a loop one by one, the BSSY stands in front of the loop, once.
+    Where lanes leave a loop one by one, the BSSY stands in front of the loop, once. Nested splits that meet in one block share theirs.
     """
     only_exit = ends(flow)
     pairs: set[tuple[int, int]] = set()
@@ -29,6 +29,7 @@ def barriers(flow: Flow, splits: frozenset[int]) -> tuple[dict[int, int], dict[i
             if not loop.blocks >> join & 1:
                 at = loop.entry
         pairs.add((at, join))
+    pairs = {(at, join) for at, join in pairs if not any(j == join and a != at and flow.dominates(a, at) for a, j in pairs)}
     opens: dict[int, int] = {}
     closes: dict[int, int] = {}
     for at, join in pairs:
@@ -49,7 +50,7 @@ def ending(w: Writer, block: int) -> list[Instr]:
         return [Instr("BRA", line=line)] if back or not _falls(w, block, end.to, only_exit) else []
     assert isinstance(end, Branch)
     cond = w.operands((end.cond,)) if isinstance(end.cond, Reg) else ()
-    leaves = only_exit[end.yes] or only_exit[end.no]
+    leaves = (only_exit[end.yes] or only_exit[end.no]) and min(end.yes, end.no) > block
     rows = [Instr("EXIT" if leaves else "BRA", (), cond, line)]
     if not any(_falls(w, block, t, only_exit) or t <= block for t in (end.yes, end.no)):
         rows.append(Instr("BRA", line=line))

@@ -19,6 +19,7 @@ from gpusim.lower.simt.schedule import schedule
 from gpusim.lower.simt.statements import statement
 from gpusim.lower.simt.uniform import divergent
 from gpusim.lower.simt.vectorise import vectorise
+from gpusim.lower.simt.webs import split
 from gpusim.lower.simt.writer import Writer
 
 
@@ -27,7 +28,7 @@ def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int
 
     Registers: `given_registers`, else the estimate, but not more than `program.max_registers`; what is above is spilled.
     """
-    code = vectorise(directed(code, facts))
+    code = vectorise(split(directed(code, facts)))
     flow = analyse(code)
     regs, splits = divergent(flow)
     w = _writer(flow, regs)

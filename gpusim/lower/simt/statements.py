@@ -86,8 +86,10 @@ def _move(w: Writer, stmt: Op) -> None:
 def _copies(w: Writer, stmt: Op) -> bool:
     """Whether a copy is one: its source may change while the copy is needed."""
     source = stmt.args[0]
-    assert isinstance(source, Reg)
-    return w.flow.single(source.id) is None and w.flow.single(stmt.dst.id) is not None and source.id not in w.params
+    if not isinstance(source, Reg) or source.id in w.params or w.flow.single(source.id) is not None or w.flow.single(stmt.dst.id) is None:
+        return False
+    uses = w.flow.uses.get(stmt.dst.id, ())
+    return any(u.block != w.block for u in uses) or bool(set(w.flow.cond_uses.get(stmt.dst.id, ())) - {w.block})
 
 
 def _set(w: Writer, reg: Reg, value: Imm) -> None:
@@ -341,7 +343,7 @@ def _commit(w: Writer, item: Item) -> None:
 
 
 def _wait(w: Writer, item: Item) -> None:
-    w.emit("DEPBAR")
+    w.emit("DEPBAR", bits=item.stmt.pending)
 
 
 def _print(w: Writer, item: Item) -> None:
