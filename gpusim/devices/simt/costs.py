@@ -103,7 +103,7 @@ def _issue(instr: Instr, before: Sequence[Instr], behind: Sequence[Instr], numbe
         *issue,
         gap,
         instr,
-        REASONS.index(_GAP_REASON.get(instr.op, "wait")),
+        behind_it,
     )
 
 
