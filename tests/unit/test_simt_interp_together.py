@@ -304,3 +304,33 @@ def test_cp_async_pipeline(count: int, pending: int) -> None:
         assert (got[64:] == 0).all()
     assert r.counts.requests[0] == 4 and r.counts.sectors[0] == 2 * 64 * count // 8
     assert r.counts.wavefronts[0] == 4 * count
+
+
+def test_paths_of_all_ctas_add_up_to_the_counts() -> None:
+    k = Kernel()
+    x, out = k.array("x", "int32"), k.array("out", "int32")
+    s, mine = k.shared("s", 80, "int32"), k.local("mine", 2, "int32")
+    tid, i, j = k.op("tid.x"), k.index(), k.reg()
+    k.store(s, tid, k.load(x, k.op("mul", i, 3)))
+    k.store(mine, 0, tid)
+    k.sync()
+    with k.loop(j, k.op("rem", i, 5)):
+        with k.when(k.op("lt", tid, 40), predicated=True):
+            k.atomic("add", out, k.load(s, k.op("rem", k.op("mul", tid, 8), 80)), k.load(mine, 0), result=False)
+    r = k.run(3, 80, np.arange(720, dtype=np.int32) % 50, np.zeros(50, np.int32), record=[0, 1, 2])
+    counts, code = r.counts, k.code()
+    warps, lanes, requests = np.zeros_like(counts.warps), np.zeros_like(counts.lanes), np.zeros_like(counts.requests)
+    sectors, waves = requests.copy(), requests.copy()
+    for path in (w for cta in r.paths.values() for w in cta.warps):
+        for block, mask, touches in zip(path.blocks, path.masks, path.touches, strict=True):
+            warps[block] += 1
+            lanes[block] += mask.bit_count()
+            assert [t.access for t in touches] == list(code.blocks[block].accesses)
+            for touch in touches:
+                requests[touch.access] += touch.lanes > 0
+                sectors[touch.access] += len(touch.sectors)
+                waves[touch.access] += touch.wavefronts if code.accesses[touch.access].space == "shared" else 0
+    assert np.array_equal(warps, counts.warps) and np.array_equal(lanes, counts.lanes) and np.array_equal(requests, counts.requests)
+    atomic = np.array([a.kind in ("atomic", "red") for a in code.accesses])
+    assert np.array_equal(sectors[~atomic], counts.sectors[~atomic]) and np.array_equal(waves, counts.wavefronts * (waves > 0))
+    assert atomic.sum() == 1 and (sectors[atomic] < counts.sectors[atomic]).all()

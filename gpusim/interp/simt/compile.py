@@ -7,7 +7,7 @@ variables, writes back what is read later, and gives the branch condition, if th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,7 @@ MEMORY = (Load, Store, Atomic, AsyncCopy, LdMatrix)
 
 @dataclass(eq=False)
 class Site:
-    """A statement that the machine has to be told about: `access` is its Access (-1: none)."""
+    """A statement that the machine has to be told about: `access` is its Access (-1: none), the `place`-th of its block."""
 
     stmt: Any
     line: int
@@ -53,7 +53,7 @@ class Site:
     block: int
     number: int
     buffer: Buffer | None = None
-    cache: dict[Any, Any] = field(default_factory=dict)
+    place: int = -1
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,8 @@ class _Writer:
 
     def site(self, stmt: Any) -> Site:
         access = next(self.numbers, -1) if isinstance(stmt, MEMORY) else -1
-        site = Site(stmt, getattr(stmt, "line", 0), access, self.block.id, len(self.sites), getattr(stmt, "buffer", None))
+        place = self.block.accesses.index(access) if access >= 0 else -1
+        site = Site(stmt, getattr(stmt, "line", 0), access, self.block.id, len(self.sites), getattr(stmt, "buffer", None), place)
         self.sites.append(site)
         return site
 

@@ -15,6 +15,7 @@ from gpusim.interp.simt.compile import Compiled, compile_code
 from gpusim.interp.simt.flow import Flow, analyse
 from gpusim.interp.simt.launch import Launch, bind, parameters
 from gpusim.interp.simt.machine import Machine
+from gpusim.interp.simt.recording import finish
 from gpusim.interp.simt.schedule import Scheduler
 from gpusim.ir.simt.nodes import Geometry, SimtProgram
 from gpusim.lower.simt.code import Code
@@ -122,6 +123,7 @@ def _chunks(ctas: Any, launch: Launch, flow: Flow) -> Iterator[Any]:
 
 
 def _result(launch: Launch) -> Executed:
+    finish(launch.paths)
     arrays = {a.buffer.name: a for a in launch.arrays.values()}
     return Executed(
         launch.counts,

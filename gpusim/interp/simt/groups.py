@@ -36,6 +36,7 @@ class Group:
         self.parent: Group | None = None
         self.kind = ""
         self.pos: Array = None
+        self.recorded: list[tuple[int, int, int, int]] | None = None  # its warps that are recorded, once `recording` has listed them
         if lanes is not None:
             self.shape = (1, len(lanes))
         else:
@@ -121,6 +122,15 @@ class Group:
         out = np.zeros(self.row_warps * 32, bool)
         out[self.slot] = True
         return out.reshape(1, -1, 32)
+
+    @cached_property
+    def masks(self) -> list[int]:
+        """Active lanes of each warp of a row as 32 bits."""
+        return (self.active[0].astype(np.int64) << np.arange(32)).sum(axis=1).tolist()
+
+    @cached_property
+    def lanes_per_warp(self) -> list[int]:
+        return self.active[0].sum(axis=1).tolist()
 
     @cached_property
     def same_warp(self) -> Array:

@@ -15,12 +15,17 @@ if TYPE_CHECKING:
     from gpusim.interp.simt.state import State
 
 Array = Any
-IDLE: dict[int, Touch] = {}
+Place = tuple[int, int, int, int]
 
 
-def warp_rows(state: State, g: Group) -> list[tuple[int, int, int, int]]:
+def warp_rows(state: State, g: Group) -> list[Place]:
     """(row of the chunk, warp, row of g's layout, warp in that row) of every warp of a recorded CTA in g."""
-    wanted = set(state.record_rows.tolist())
+    if g.recorded is None:
+        g.recorded = _warp_rows(g, set(state.record_rows.tolist()))
+    return g.recorded
+
+
+def _warp_rows(g: Group, wanted: set[int]) -> list[Place]:
     if g.lanes is not None:
         warps = g.warp_ids.tolist()
         return [(w // g.space.warps, w % g.space.warps, 0, i) for i, w in enumerate(warps) if w // g.space.warps in wanted]
@@ -28,20 +33,22 @@ def warp_rows(state: State, g: Group) -> list[tuple[int, int, int, int]]:
     return [(c, w, r, i) for r, c in enumerate(g.cta[:, 0].tolist()) if c in wanted for i, w in enumerate(ids)]
 
 
-def masks(g: Group) -> Array:
-    """Active lanes of each warp of a row as 32 bits; shape (warps of a row,)."""
-    return (g.active[0].astype(np.int64) << np.arange(32)).sum(axis=1)
-
-
 def begin(state: State, g: Group, block: int) -> None:
     """Every recorded warp of g enters `block`; its accesses are filled in as they happen."""
-    bits = masks(g).tolist()
     order = state.launch.compiled.touch_order[block]
+    idle = [Touch(a, 0, (), 0, 0) for a in order]
+    masks = g.masks
     for row, warp, _, i in warp_rows(state, g):
         path = path_of(state, row, warp)
         path.blocks.append(block)
-        path.masks.append(bits[i])
-        path.touches.append(tuple(Touch(a, 0, (), 0, 0) for a in order))
+        path.masks.append(masks[i])
+        path.touches.append(list(idle))  # type: ignore[arg-type]  # becomes a tuple in `finish`
+
+
+def finish(paths: dict[int, CtaPath]) -> None:
+    for path in paths.values():
+        for warp in path.warps:
+            warp.touches = [tuple(t) for t in warp.touches]
 
 
 def path_of(state: State, row: int, warp: int) -> WarpPath:
@@ -52,33 +59,33 @@ def path_of(state: State, row: int, warp: int) -> WarpPath:
 
 
 def _set(state: State, site: Site, row: int, warp: int, touch: Touch) -> None:
-    order = state.launch.compiled.touch_order[site.block]
-    i = order.index(site.access)
-    touches = path_of(state, row, warp).touches
-    before = touches[-1][i]
+    touches: Any = path_of(state, row, warp).touches[-1]
+    before = touches[site.place]
     if before.lanes:  # an asynchronous copy reads global and writes shared memory
         touch = Touch(site.access, max(touch.lanes, before.lanes), before.sectors or touch.sectors, max(touch.wavefronts, before.wavefronts), 1)
-    touches[-1] = (*touches[-1][:i], touch, *touches[-1][i + 1 :])
+    touches[site.place] = touch
 
 
 def sectors(state: State, site: Site, g: Group, sector: Array, index: Array | None = None, spread: int = 1) -> None:
     """One access to global or local memory. sector: g's layout; index: of an atomic; spread: words a lane (local memory, 4 sectors apart)."""
     table = g.to_warps(sector)
-    lanes = g.active[0].sum(axis=1).tolist()
     places = None if index is None else g.to_warps(index.astype(np.int64))
     for row, warp, r, i in warp_rows(state, g):
         r = r if len(table) > 1 else 0
         active = g.active[0, i]
         mine = table[r, i][active]
-        ids = tuple(np.unique(mine if spread == 1 else np.concatenate([mine + 4 * j for j in range(spread)])).tolist())
+        ids = tuple(sorted(set((mine if spread == 1 else np.concatenate([mine + 4 * j for j in range(spread)])).tolist())))
         same = 1 if places is None else int(counting.most_equal(places[r, i][None], active[None])[0])
-        _set(state, site, row, warp, Touch(site.access, lanes[i], ids, 1, same))
+        _set(state, site, row, warp, Touch(site.access, g.lanes_per_warp[i], ids, 1, same))
 
 
 def shared(state: State, site: Site, g: Group, waves: Array, same: Array | None = None) -> None:
     """One access to shared memory. waves: shape (R or 1, warps of a row)."""
-    lanes = g.active[0].sum(axis=1).tolist()
+    counts, most = waves.tolist(), None if same is None else same.tolist()
+    known: dict[tuple[int, int, int], Touch] = {}
     for row, warp, r, i in warp_rows(state, g):
-        r = r if len(waves) > 1 else 0
-        most = 1 if same is None else int(same[r if len(same) > 1 else 0, i])
-        _set(state, site, row, warp, Touch(site.access, lanes[i], (), int(waves[r, i]), most))
+        r = r if len(counts) > 1 else 0
+        key = (g.lanes_per_warp[i], counts[r][i], 1 if most is None else most[r if len(most) > 1 else 0][i])
+        if key not in known:
+            known[key] = Touch(site.access, key[0], (), key[1], key[2])
+        _set(state, site, row, warp, known[key])
