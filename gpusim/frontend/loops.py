@@ -24,7 +24,7 @@ def leave(ctx: Context, node: ast.stmt) -> None:
         ctx.refuse(
             node, f"{type(node).__name__.lower()} in a loop over a tuple.", "Such a loop is written out; use an if, or range() with an index into an array."
         )
-    if edges.flag and isinstance(node, ast.Break):
+    if edges.flag and not isinstance(node, ast.Continue):
         assign(ctx, edges.flag, Scalar(Imm(True, "bool")))
     edges.broken = edges.broken or not isinstance(node, ast.Continue)
     loop_edge(ctx, edges)
@@ -117,8 +117,9 @@ def _enter(ctx: Context, entry: Env, header: Env) -> None:
 
 
 def _else_flag(ctx: Context, node: ast.While | ast.For) -> str:
-    """The variable that says whether break ended the loop, if an else depends on it."""
-    return f"$broke{node.lineno}.{node.col_offset}" if node.orelse and _breaks(node.body) else ""
+    """The variable that says whether break (or a device function's return) ended the loop, if an else depends on it."""
+    left_early = _breaks(node.body) or (ctx.frame.inlined and any(isinstance(n, ast.Return) for s in node.body for n in ast.walk(s)))
+    return f"$broke{node.lineno}.{node.col_offset}" if node.orelse and left_early else ""
 
 
 def _breaks(body: list[ast.stmt]) -> bool:
