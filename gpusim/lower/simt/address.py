@@ -3,7 +3,8 @@
 - Global memory: base pointer + index in one IMAD.WIDE. Accesses that differ by a constant share it; a constant multiple of a stride
   costs one more. An index that was already an address in an earlier part of the code is added as shift, LEA, LEA.HI.X.
 - In a loop whose counter moves the index by a constant, a pointer is carried along (add, add with carry, two copies because loads want an
-  aligned pair); where the step is a register, IMAD.WIDE adds it.
+  aligned pair); where the step is a register and several arrays share the index, IMAD.WIDE adds it to each pointer.
+- Of a sum, what a loop does not change is added up in front of it.
 - Shared memory: base + index in one LEA or IMAD per term of a sum; constants go into the instruction.
 """
 
@@ -15,7 +16,10 @@ from gpusim.ir.simt.nodes import Buffer, Value
 from gpusim.ir.simt.walk import itemsize
 from gpusim.lower.simt.expr import Split
 from gpusim.lower.simt.flow import Loop
+from gpusim.lower.simt.sums import grouped, materialise, moves, steady_first
 from gpusim.lower.simt.writer import Writer
+
+_SEVERAL = 2  # arrays that share an index which moves by a register
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +30,13 @@ class _Carried:
     step: int
 
 
-def address(w: Writer, buffer: Buffer, index: Value) -> tuple[int, ...]:
-    """Machine registers that the access reads for its address; emits what computes them."""
+def address(w: Writer, buffer: Buffer, index: Value, *, paired: bool = True) -> tuple[int, ...]:
+    """Machine registers that the access reads for its address; emits what computes them. paired: the access wants a carried pointer in an
+    aligned pair of registers (loads and stores; copies do not)."""
     number = w.numbers.of(index)
     part = w.numbers.split(number)
     if buffer.space == "global":
-        return (_descriptor(w), _global(w, buffer, part))
+        return (_descriptor(w), _global(w, buffer, part, paired))
     if buffer.space == "const":
         return () if part.base is None and not part.strides else (_scaled(w, _whole(w, part), itemsize(buffer.dtype), None),)
     base = _base(w) if buffer.space == "shared" else None
@@ -56,7 +61,7 @@ def _descriptor(w: Writer) -> int:
 
 def _base(w: Writer) -> int:
     """Where the CTA's shared memory begins."""
-    at = w.outside(())
+    at = w.places.of("shared", w.outside(()))
     found = w.find("shared", at)
     if found is None:
         number, start, found = (w.fresh(0) for _ in range(3))
@@ -70,19 +75,19 @@ def _base(w: Writer) -> int:
 # global memory
 
 
-def _global(w: Writer, buffer: Buffer, part: Split) -> int:
+def _global(w: Writer, buffer: Buffer, part: Split, paired: bool) -> int:
     carried = None if w.guards else _carried(w, part)
-    if carried is not None and not w.numbers.constant(carried.step) and w.numbers.table[_whole(w, part)].op == "reg":
+    if carried is not None and w.numbers.constant(carried.step) is None and len(w.places.buffers.get(_whole(w, part), ())) < _SEVERAL:
         carried = None
-    return _carry(w, buffer, part, carried) if carried is not None else _plain(w, buffer, part)
+    return _carry(w, buffer, part, carried, paired) if carried is not None else _plain(w, buffer, part)
 
 
 def _plain(w: Writer, buffer: Buffer, part: Split) -> int:
     leaves = frozenset[int]()
     for node in (*(() if part.base is None else (part.base,)), *(n for _, n in part.strides)):
         leaves |= w.numbers.leaves(node)
-    at = w.outside(leaves)
     key = ("address", buffer.id, part.base, part.strides)
+    at = w.places.of(key, w.outside(leaves), leaves)
     found = w.find(key, at)
     if found is not None:
         return found
@@ -134,7 +139,7 @@ def _wide(w: Writer, index: int, pointer: int, at: int) -> int:
 def _pointer(w: Writer, buffer: Buffer, at: int) -> int:
     """The buffer's address. Under a condition in a loop it is loaded anew."""
     key = ("pointer64", buffer.id)
-    at = at if w.guards else min(at, w.outside(()))
+    at = w.places.of(key, min(at, w.outside(())))
     found = w.find(key, at)
     if found is None:
         found = w.fresh(2)
@@ -193,25 +198,45 @@ def _without(w: Writer, total: int, reg: int) -> int | None:
     return None
 
 
-def _carry(w: Writer, buffer: Buffer, part: Split, carried: _Carried) -> int:
-    """A pointer of the loop. Its first value is computed in front; it moves on at the end of the block."""
+def _carry(w: Writer, buffer: Buffer, part: Split, carried: _Carried, paired: bool) -> int:
+    """A pointer of the loop. Its first value is computed in front; it moves on at the end. Other strides follow from the first one."""
     key = ("carried", buffer.id, part.base, part.strides, carried.loop.header)
     found = w.find(key, w.block)
     if found is not None:
         return found
-    entry = carried.loop.entry
-    found = _begin(w, buffer, part, entry)
+    if part.strides and part.base is not None and not any(moves(w, carried.loop, n) for _, n in part.strides):
+        found = _beside(w, buffer, part, carried, paired)
+    else:
+        found = _begin(w, buffer, part, carried.loop.entry)
+        found = _advance(w, found, carried, paired)
     w.remember(key, w.block, found)
+    return found
+
+
+def _beside(w: Writer, buffer: Buffer, part: Split, carried: _Carried, paired: bool) -> int:
+    times, node = part.strides[-1]
+    for other in range(times - 1, -1, -1):
+        rest = (*part.strides[:-1], (other, node)) if other else part.strides[:-1]
+        near = w.find(("carried", buffer.id, part.base, rest, carried.loop.header), w.block)
+        if near is not None or not other:
+            near = _carry(w, buffer, Split(part.base, 0, rest), carried, paired) if near is None else near
+            return _wide(w, materialise(w, w.numbers.combine("mul", (node, w.numbers.imm(times - other))), w.block), near, w.block)
+    return _begin(w, buffer, part, carried.loop.entry)
+
+
+def _advance(w: Writer, pointer: int, carried: _Carried, paired: bool) -> int:
+    latch = carried.loop.latch
     if w.numbers.constant(carried.step) is None:
-        step = materialise(w, carried.step, entry)
-        w.afterwards(carried.loop.latch, "IMAD.WIDE", found, (step, found))
-        return found
-    low, pair = w.fresh(), w.fresh(2)
-    w.emit("MOV", (pair,), (found,))
-    w.emit("IMAD.MOV", (pair,), (found, pair))
-    w.afterwards(carried.loop.latch, "IADD3", low, (found,))
-    w.afterwards(carried.loop.latch, "IADD3.X", found, (low, found))
-    return pair
+        w.afterwards(latch, "IMAD.WIDE", pointer, (materialise(w, carried.step, carried.loop.entry), pointer))
+        return pointer
+    low, used = w.fresh(), pointer
+    if paired:
+        used = w.fresh(2)
+        w.emit("MOV", (used,), (pointer,))
+        w.emit("IMAD.MOV", (used,), (pointer, used))
+    w.afterwards(latch, "IADD3", low, (pointer,))
+    w.afterwards(latch, "IADD3.X", pointer, (low, pointer))
+    return used
 
 
 def _begin(w: Writer, buffer: Buffer, part: Split, entry: int) -> int:
@@ -246,11 +271,12 @@ def _scaled(w: Writer, number: int, scale: int, base: int | None, at: int | None
     found = w.find(key, at)
     if found is not None:
         return found
+    number = grouped(w, number, at)
     node = w.numbers.table[number]
     factor = next((a for a in node.args if w.numbers.constant(a) is not None), None) if node.op == "mul" else None
     if node.op == "add" and w.find(("number", number), at) is None and base is not None:
-        first, second = sorted(node.args, key=lambda a: len(w.numbers.leaves(a)))
-        found = _scaled(w, second, scale, _scaled(w, first, scale, base, at), at)
+        first, second = steady_first(w, node.args)
+        found = _scaled(w, second, scale, _scaled(w, first, scale, base), at)
     elif factor is not None and w.find(("number", number), at) is None:
         other = node.args[0] if node.args[1] == factor else node.args[1]
         found = _scaled(w, other, scale * (w.numbers.constant(factor) or 0), base, at)
@@ -260,62 +286,3 @@ def _scaled(w: Writer, number: int, scale: int, base: int | None, at: int | None
         w.emit(op, (found,), (materialise(w, number, at), *(() if base is None else (base,))), at)
     w.remember(key, at, found)
     return found
-
-
-# integer expressions
-
-
-def materialise(w: Writer, number: int, at: int) -> int:
-    """A machine register that holds the number in block `at`, with multiply-add, shift-add and three-input adds."""
-    node = w.numbers.table[number]
-    if node.op == "reg":
-        return w.machine(node.value, at)
-    found = w.find(("number", number), at)
-    if found is not None:
-        return found
-    place = w.outside(w.numbers.leaves(number))
-    at = place if w.flow.dominates(place, at) else at
-    found = w.find(("number", number), at)
-    if found is None:
-        found = w.fresh()
-        op, srcs = _combine(w, number, at)
-        w.emit(op, (found,), srcs, at)
-        w.remember(("number", number), at, found)
-    return found
-
-
-def _combine(w: Writer, number: int, at: int) -> tuple[str, tuple[int, ...]]:
-    node = w.numbers.table[number]
-    if node.op == "imm":
-        return "IMAD.MOV", ()
-    parts = [a for a in node.args if w.numbers.constant(a) is None]
-    if node.op == "add":
-        for i, a in enumerate(parts):
-            inner = w.numbers.table[a]
-            if inner.op in ("mul", "add") and w.find(("number", a), at) is None:
-                rest = parts[:i] + parts[i + 1 :]
-                inside = [x for x in inner.args if w.numbers.constant(x) is None]
-                return _fused(w, inner.op, inner.args), tuple(materialise(w, x, at) for x in (*inside, *rest))
-        return "IADD3", tuple(materialise(w, a, at) for a in parts)
-    if node.op == "mul":
-        return _fused(w, "mul", node.args) if len(parts) == 2 else _shift(w, node.args), tuple(materialise(w, a, at) for a in parts)
-    op = {"and": "LOP3", "or": "LOP3", "xor": "LOP3", "shr": "SHF", "shl": "SHF", "min": "VIMNMX", "max": "VIMNMX"}.get(node.op)
-    return op or special(node.op), tuple(materialise(w, a, at) for a in parts)
-
-
-def _fused(w: Writer, op: str, args: tuple[int, ...]) -> str:
-    if op == "add":
-        return "IADD3"
-    known = next((w.numbers.constant(a) for a in args if w.numbers.constant(a) is not None), None)
-    return "LEA" if known is not None and known > 0 and known.bit_count() == 1 else "IMAD"
-
-
-def _shift(w: Writer, args: tuple[int, ...]) -> str:
-    return "SHF" if _fused(w, "mul", args) == "LEA" else "IMAD"
-
-
-def special(op: str) -> str:
-    """The instruction that reads a special register."""
-    if op.startswith("tid.") or op in ("laneid", "warpid"):
-        return "S2R"
-    return {"ntid": "ULDC", "ctaid": "S2R.CTAID", "nctaid": "LDC"}.get(op.split(".")[0], "S2R.CTAID")

@@ -132,7 +132,7 @@ class Numbers:
             if factor is not None:
                 base = None if part.base is None else self.combine("mul", (part.base, right))
                 return Split(base, part.offset * factor, _merged(tuple((t * factor, n) for t, n in part.strides)))
-            if part.offset and not part.strides and self.split(right).offset == 0:
+            if part.offset and not part.strides and self.constant(left) is None and self.split(right).offset == 0:
                 base = None if part.base is None else self.combine("mul", (part.base, right))
                 return Split(base, 0, ((part.offset, right),))
         return Split(self.intern("mul", (x, y)))

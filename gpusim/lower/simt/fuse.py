@@ -61,7 +61,7 @@ def _lazy(flow: Flow, fusion: Fusion) -> None:
     order = [item for row in flow.items for item in row]
     for item in reversed(order):
         stmt = item.stmt
-        if not isinstance(stmt, Op) or stmt.op not in _LAZY or not kind(stmt.dst.dtype) in "il" or flow.single(stmt.dst.id) is None:
+        if not isinstance(stmt, Op) or stmt.op not in _LAZY or kind(stmt.dst.dtype) not in "il" or flow.single(stmt.dst.id) is None:
             continue
         if stmt.op == "cvt" and kind(stmt.args[0].dtype) not in "il":
             continue
@@ -93,6 +93,9 @@ def _into(flow: Flow, fusion: Fusion, item: Item) -> None:
             fusion.folded.add(value.id)
         elif made.stmt.op == "not" and made.stmt.dst.dtype == "bool":
             continue
+        elif _everywhere(flow, value.id, made) and _combined(pair):
+            fusion.folded.add(value.id)
+            fusion.root[id(item)] = setp(made.stmt.args[0].dtype)
         elif _alone(flow, value.id, item, made):
             for rule in _RULES:
                 root = rule(pair)
@@ -105,6 +108,13 @@ def _into(flow: Flow, fusion: Fusion, item: Item) -> None:
 def _alone(flow: Flow, reg: int, item: Item, made: Item) -> bool:
     uses = flow.uses.get(reg, [])
     return len(uses) == 1 and reg not in flow.cond_uses and made.block == item.block and made.guards == item.guards
+
+
+def _everywhere(flow: Flow, reg: int, made: Item) -> bool:
+    """A compare of 32 bits that several combinations in its block take along is done again in each of them."""
+    uses = flow.uses.get(reg, [])
+    combine = all(isinstance(u.stmt, Op) and u.stmt.op in ("and", "or") and u.block == made.block and u.guards == made.guards for u in uses)
+    return len(uses) > 1 and combine and reg not in flow.cond_uses and isinstance(made.stmt, Op) and kind(made.stmt.args[0].dtype) != "l"
 
 
 def _free(pair: _Pair) -> bool:

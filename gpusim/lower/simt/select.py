@@ -15,6 +15,7 @@ from gpusim.lower.simt.directions import directed
 from gpusim.lower.simt.expr import Numbers
 from gpusim.lower.simt.flow import Flow, analyse
 from gpusim.lower.simt.fuse import fuse
+from gpusim.lower.simt.places import places
 from gpusim.lower.simt.schedule import schedule
 from gpusim.lower.simt.statements import statement
 from gpusim.lower.simt.uniform import divergent
@@ -46,7 +47,9 @@ def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int
 def _writer(flow: Flow, regs: frozenset[int]) -> Writer:
     program = flow.code.program
     params = frozenset(p.reg.id for p in program.params)
-    return Writer(flow, Numbers(flow), fuse(flow), regs, program.registers, [[] for _ in flow.code.blocks], params=params)
+    numbers = Numbers(flow)
+    lists: list[list[Instr]] = [[] for _ in flow.code.blocks]
+    return Writer(flow, numbers, fuse(flow), regs, program.registers, lists, params=params, places=places(flow, numbers))
 
 
 def _block(w: Writer, block: int) -> None:

@@ -20,202 +20,25 @@ from gpusim.ir.simt.nodes import (
     Mma,
     Op,
     Print,
-    Reg,
     Sleep,
     Store,
     Value,
     Warp,
 )  # fmt: skip
 from gpusim.ir.simt.walk import itemsize
-from gpusim.lower.simt.address import address, special
+from gpusim.lower.simt.address import address
 from gpusim.lower.simt.flow import Item
-from gpusim.lower.simt.fuse import COMPARES, setp
-from gpusim.lower.simt.table import WARP, chain, kind, words
+from gpusim.lower.simt.operations import operation
+from gpusim.lower.simt.table import WARP, kind
 from gpusim.lower.simt.writer import Writer
 
 _LOADS = {"global": "LDG", "shared": "LDS", "local": "LDL"}
 _STORES = {"global": "STG", "shared": "STS", "local": "STL"}
-_UNIFORM = {"IADD3": "UIADD3", "VIADD": "UIADD3", "IMAD": "UIMAD", "LOP3": "ULOP3", "SHF": "USHF", "LEA": "ULEA", "SEL": "USEL"}
-_TWO_CONSTANTS = frozenset(("FFMA", "IMAD", "SEL", "FSEL", "DFMA", "HFMA2", "LEA", "IADD3", "LOP3"))
 
 
 def statement(w: Writer, item: Item) -> None:
     """Emit the instructions of a statement."""
     _TABLE[type(item.stmt)](w, item)
-
-
-# pure operations
-
-
-def _op(w: Writer, item: Item) -> None:
-    stmt: Any = item.stmt
-    reg = stmt.dst.id
-    if reg in w.fusion.folded or reg in w.fusion.lazy:
-        return
-    if not stmt.args:
-        _special(w, stmt)
-    elif stmt.op == "mov":
-        _move(w, stmt)
-    elif stmt.op == "not" and stmt.dst.dtype == "bool" and isinstance(stmt.args[0], Reg):
-        w.bind(stmt.dst, w.operands(stmt.args)[0])
-    else:
-        _compute(w, item)
-
-
-def _special(w: Writer, stmt: Op) -> None:
-    """Special registers are read once, in front of all loops; clocks where they stand."""
-    if stmt.op in ("clock", "globaltimer"):
-        w.emit("CS2R", (w.define(stmt.dst),))
-    else:
-        w.bind(stmt.dst, w.once(("number", w.numbers.intern(stmt.op)), special(stmt.op)))
-
-
-def _move(w: Writer, stmt: Op) -> None:
-    source = stmt.args[0]
-    if isinstance(source, Imm):
-        _set(w, stmt.dst, source)
-    elif w.guards:
-        w.emit("SEL" if stmt.dst.dtype != "float32" else "FSEL", (), w.operands(stmt.args))
-        _define_last(w, stmt.dst)
-    elif _copies(w, stmt):
-        w.emit("MOV", (w.define(stmt.dst),), w.operands(stmt.args))
-    else:
-        w.bind(stmt.dst, w.operands(stmt.args)[0])
-
-
-def _copies(w: Writer, stmt: Op) -> bool:
-    """Whether a copy is one: its source may change while the copy is needed."""
-    source = stmt.args[0]
-    if not isinstance(source, Reg) or source.id in w.params or w.flow.single(source.id) is not None or w.flow.single(stmt.dst.id) is None:
-        return False
-    uses = w.flow.uses.get(stmt.dst.id, ())
-    return any(u.block != w.block for u in uses) or bool(set(w.flow.cond_uses.get(stmt.dst.id, ())) - {w.block})
-
-
-def _set(w: Writer, reg: Reg, value: Imm) -> None:
-    """A constant in a register. Two zeros of a block share one instruction that writes a pair."""
-    pair = ("zeros", w.block)
-    if not value.value and not w.guards and kind(reg.dtype) in "fi":
-        count = w.counts.get(pair, 0)
-        w.counts[pair] = count + 1
-        if count >= 3 and count % 2:
-            w.lists[w.block][-1] = _and_also(w, reg)
-            return
-    machine = w.define(reg)
-    op = "PLOP3" if reg.dtype == "bool" else "CS2R" if words(reg.dtype) == 2 else "IMAD.MOV"
-    w.emit(op, (machine,), ())
-
-
-def _and_also(w: Writer, reg: Reg) -> Any:
-    last = w.lists[w.block][-1]
-    return type(last)("CS2R", (*last.dst, w.define(reg)), last.srcs, last.line)
-
-
-def _define_last(w: Writer, reg: Reg) -> None:
-    """The last instruction writes `reg`; under a condition, the old value is one of its sources."""
-    row = w.lists[w.block][-1]
-    old = (w.machine(reg.id),) if w.guards and w.flow.single(reg.id) is None and len(w.flow.defs.get(reg.id, ())) > 1 else ()
-    machine = w.define(reg)
-    w.lists[w.block][-1] = type(row)(row.op, (machine,), (*row.srcs, *(o for o in old if o != machine)), row.line, row.access, row.bits)
-
-
-def _compute(w: Writer, item: Item) -> None:
-    stmt: Any = item.stmt
-    number = w.numbers.of(stmt.dst) if kind(stmt.dst.dtype) in "il" and w.flow.single(stmt.dst.id) is not None else None
-    if number is not None and w.numbers.table[number].op not in ("reg", "imm") and not w.guards:
-        found = w.find(("number", number), w.block)
-        if found is not None:
-            w.bind(stmt.dst, found)
-            return
-    srcs = (*w.operands(stmt.args), *_constants(w, item))
-    ops = _mnemonics(w, item)
-    if not ops:
-        _same_bits(w, stmt, srcs)
-        return
-    for op in ops[:-1]:
-        middle = w.fresh()
-        w.emit(op, (middle,), srcs)
-        srcs = (middle,) if op != "FSETP" else (*srcs, middle)
-    w.emit(ops[-1], (), srcs)
-    _define_last(w, stmt.dst)
-    if number is not None:
-        w.remember(("number", number), w.block, w.machine(stmt.dst.id))
-
-
-def _same_bits(w: Writer, stmt: Op, srcs: tuple[int, ...]) -> None:
-    if isinstance(stmt.args[0], Imm):
-        _set(w, stmt.dst, stmt.args[0])
-    elif _copies(w, stmt):
-        w.emit("MOV", (w.define(stmt.dst),), srcs)
-    else:
-        w.bind(stmt.dst, srcs[0])
-
-
-def _mnemonics(w: Writer, item: Item) -> tuple[str, ...]:
-    stmt: Any = item.stmt
-    root = w.fusion.root.get(id(item))
-    if root:
-        return (_pipe(w, stmt, root),)
-    constants = [v for v in stmt.args if isinstance(v, Imm)]
-    if stmt.op in _BY_CONSTANT and constants and stmt.args[1] == constants[-1] and kind(stmt.dst.dtype) == "i":
-        return tuple(_BY_CONSTANT[stmt.op](stmt, int(constants[-1].value)))
-    if stmt.op in COMPARES and kind(stmt.args[0].dtype) in "fdib":
-        return (setp(stmt.args[0].dtype),)
-    ops = chain(stmt.op, stmt.args[-1].dtype, stmt.dst.dtype)
-    if ops == ("IADD3",) and constants and stmt.op in ("add", "sub"):
-        ops = ("VIADD",)
-    return tuple(_pipe(w, stmt, op) for op in ops) if len(ops) == 1 else ops
-
-
-def _pipe(w: Writer, stmt: Op, op: str) -> str:
-    """In a loop that all lanes run alike, integers that are the same in all of them go to the uniform pipe."""
-    counter = op in _UNIFORM and stmt.dst.id not in w.divergent and bool(w.flow.loops[w.block])
-    return _UNIFORM[op] if counter else op
-
-
-def _times(stmt: Op, value: int) -> tuple[str, ...]:
-    return ("SHF",) if value > 0 and value.bit_count() == 1 else ("IMAD",)
-
-
-def _divided(stmt: Op, value: int) -> tuple[str, ...]:
-    """By a power of two: a shift, with a correction where negative numbers round to zero; else a multiplication with the inverse."""
-    signed = stmt.dst.dtype.startswith("int")
-    if value > 0 and value.bit_count() == 1:
-        return ("SHF", "LEA.HI", "SHF") if signed and stmt.op == "div" else ("SHF",)
-    return ("IMAD.HI", "SHF", "LEA.HI") if signed else ("IMAD.HI", "SHF")
-
-
-def _remainder(stmt: Op, value: int) -> tuple[str, ...]:
-    signed = stmt.dst.dtype.startswith("int")
-    if value > 0 and value.bit_count() == 1:
-        return ("SHF", "LEA.HI", "LOP3", "IADD3") if signed and stmt.op == "rem" else ("LOP3",)
-    return (*_divided(stmt, value), "IMAD")
-
-
-_BY_CONSTANT: dict[str, Callable[[Op, int], tuple[str, ...]]] = {
-    "mul": _times, "div": _divided, "floordiv": _divided, "rem": _remainder, "mod": _remainder,
-}  # fmt: skip
-
-
-def _constants(w: Writer, item: Item) -> tuple[int, ...]:
-    """An instruction takes one constant or uniform register; a second one must be in a register."""
-    stmt: Any = item.stmt
-    root = w.fusion.root.get(id(item)) or (chain(stmt.op, stmt.args[-1].dtype, stmt.dst.dtype) or ("",))[-1]
-    if root not in _TWO_CONSTANTS:
-        return ()
-    found = [v for v in _flat(w, stmt.args) if isinstance(v, Imm) and v.value or isinstance(v, Reg) and v.id in w.params]
-    if root == "LEA":
-        found = found[1:]
-    extra = [v for v in found if isinstance(v, Imm)][: max(0, len(set(found)) - 1)]
-    return tuple(w.constant(v) for v in extra)
-
-
-def _flat(w: Writer, values: tuple[Value, ...]) -> list[Value]:
-    out: list[Value] = []
-    for value in values:
-        item = w.flow.single(value.id) if isinstance(value, Reg) and value.id in w.fusion.folded else None
-        out += _flat(w, item.stmt.args) if item is not None and isinstance(item.stmt, Op) else [value]
-    return out
 
 
 # memory
@@ -285,7 +108,7 @@ def _atomic(w: Writer, item: Item) -> None:
 def _copy(w: Writer, item: Item) -> None:
     stmt: Any = item.stmt
     target = address(w, stmt.target, stmt.target_index)
-    source = address(w, stmt.source, stmt.source_index)
+    source = address(w, stmt.source, stmt.source_index, paired=False)
     valid = () if stmt.valid is None else w.operands((stmt.valid,))
     w.emit("LDGSTS", (), (*target, *source, *valid), access=item.access, bits=_bits(stmt.source, stmt.count))
 
@@ -366,6 +189,6 @@ def _sleep(w: Writer, item: Item) -> None:
 
 
 _TABLE: dict[type, Callable[[Writer, Item], None]] = {
-    Op: _op, Load: _load, Store: _store, Atomic: _atomic, AsyncCopy: _copy, LdMatrix: _matrix, Mma: _mma, Warp: _warp, Barrier: _barrier,
+    Op: operation, Load: _load, Store: _store, Atomic: _atomic, AsyncCopy: _copy, LdMatrix: _matrix, Mma: _mma, Warp: _warp, Barrier: _barrier,
     Fence: _fence, AsyncCommit: _commit, AsyncWait: _wait, Print: _print, Assert: _assert, Sleep: _sleep,
 }  # fmt: skip

@@ -14,6 +14,7 @@ from gpusim.lower.simt.code import Instr
 from gpusim.lower.simt.expr import Numbers
 from gpusim.lower.simt.flow import Flow, Guard
 from gpusim.lower.simt.fuse import Fusion
+from gpusim.lower.simt.places import Places
 from gpusim.lower.simt.table import words
 
 
@@ -40,6 +41,7 @@ class Writer:
     params: frozenset[int] = frozenset()
     late: dict[int, list[Instr]] = field(default_factory=dict)
     tails: dict[int, list[Instr]] = field(default_factory=dict)
+    places: Places = field(kw_only=True)
     counts: dict[object, int] = field(default_factory=dict)
 
     def fresh(self, size: int = 1) -> int:
@@ -91,7 +93,8 @@ class Writer:
 
     def once(self, key: object, op: str, size: int = 1, leaves: Iterable[int] = (), srcs: Iterable[int] = ()) -> int:
         """Compute `key` by one instruction in front of the loops around, unless that has been done."""
-        at = self.outside(leaves)
+        leaves = tuple(leaves)
+        at = self.places.of(key, self.outside(leaves), leaves)
         found = self.find(key, at)
         if found is None:
             found = self.fresh(size)
