@@ -15,17 +15,20 @@ from gpusim.ir.simt.nodes import For, Load, Op, Reg, SimtProgram, While
 from gpusim.ir.simt.rewrites.alias import Epochs
 from gpusim.ir.simt.rewrites.fold import COMMUTATIVE, Folder
 from gpusim.ir.simt.rewrites.forward import Scoped
+from gpusim.ir.simt.rewrites.names import Supply
 
 VOLATILE = frozenset(("clock", "globaltimer"))
 
 
 def cse(program: SimtProgram, facts: LaunchFacts) -> SimtProgram:
-    return replace(program, body=_Sharer(Epochs(program, facts)).body(program.body))
+    fresh = Supply(program)
+    body = _Sharer(Epochs(program, facts), fresh).body(program.body)
+    return replace(program, body=body, registers=fresh.registers)
 
 
 class _Sharer(Folder):
-    def __init__(self, epochs: Epochs) -> None:
-        super().__init__()
+    def __init__(self, epochs: Epochs, fresh: Supply) -> None:
+        super().__init__(fresh)
         self.epochs = epochs
         self.available: Scoped[Hashable, tuple[tuple[Reg, int], ...]] = Scoped()
         self.pending: Hashable = None
@@ -42,10 +45,9 @@ class _Sharer(Folder):
         self.epochs.all()
 
     def simple(self, stmt: Any) -> Any:
+        folded = self.folded(stmt) if type(stmt) is Op else stmt
         self.pending = None
-        if type(stmt) is Op:
-            return self.operation(self.folded(stmt))
-        return stmt
+        return self.operation(folded) if type(stmt) is Op else stmt
 
     def operation(self, op: Op) -> Op:
         if op.op == "mov" or op.op in VOLATILE:
@@ -76,7 +78,7 @@ class _Sharer(Folder):
 
     def emitted(self, stmt: Any) -> list[Any]:
         if not isinstance(stmt, Load):
-            return [self.emit(stmt)]
+            return super().emitted(stmt)
         key = ("load", stmt.buffer.id, self.epochs.of(stmt.buffer), self.key(self.resolve(stmt.index)), len(stmt.dst), stmt.cache)
         held = self.held(key)
         if held is not None:

@@ -9,8 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from gpusim.ir.simt.nodes import Imm, Op, Reg, SimtProgram, Value
-from gpusim.ir.simt.rewrites.constants import INTEGER_BITS, evaluate, is_integer, wrap
+from gpusim.ir.simt.rewrites.bits import lowest
+from gpusim.ir.simt.rewrites.constants import INTEGER_BITS, evaluate, is_integer
 from gpusim.ir.simt.rewrites.forward import Forward
+from gpusim.ir.simt.rewrites.names import Supply
+from gpusim.ir.simt.rewrites.sums import addend, outward
+from gpusim.ir.simt.rewrites.sums import constant as whole
 
 COMMUTATIVE = frozenset("add mul min max and or xor eq ne mulhi mul.wide".split())
 # (op, side of the constant, its value) -> "x": the other operand, or the constant result
@@ -44,11 +48,31 @@ _EQUAL_ARGS: dict[str, str | int] = {"and": "x", "or": "x", "min": "x", "max": "
 
 
 def fold(program: SimtProgram) -> SimtProgram:
-    return replace(program, body=Folder().body(program.body))
+    fresh = Supply(program)
+    body = Folder(fresh).body(program.body)
+    return replace(program, body=body, registers=fresh.registers)
 
 
 class Folder(Forward):
-    """The rewrite as a walk; `cse` goes on from it."""
+    """The rewrite as a walk; `cse` goes on from it. `ahead`: operations that must stand in front of the one being folded."""
+
+    def __init__(self, fresh: Supply) -> None:
+        super().__init__()
+        self.fresh = fresh
+        self.ahead: list[Op] = []
+
+    def emitted(self, stmt: Any) -> list[Any]:
+        out = self.emit(stmt)
+        ahead, self.ahead = self.ahead, []
+        return [*ahead, out]
+
+    def made(self, name: str, args: tuple[Value, ...], dtype: str, line: int) -> Value:
+        """The value of another operation, which is computed in front if it has to be."""
+        op = self.emit(Op(self.fresh(dtype), name, args, line))
+        if op.op == "mov":
+            return op.args[0]
+        self.ahead.append(op)
+        return op.dst
 
     def simple(self, stmt: Any) -> Any:
         return self.folded(stmt) if type(stmt) is Op else stmt
@@ -62,7 +86,37 @@ class Folder(Forward):
         value = constant(op) or self.identity(op)
         if value is not None:
             return Op(op.dst, "mov", (value,), op.line)
-        return self.chained(op)
+        return self.arranged(op) if is_integer(op.dst.dtype) and len(op.args) == 2 else self.chained(op)
+
+    def arranged(self, op: Op) -> Op:
+        """Integers: constants move outward and meet, masks and shifts meet, and a mask forgets what it hides."""
+        dtype = op.dst.dtype
+        left, right = (self.defined(a) for a in op.args)
+        inner = addend(left)
+        by = op.args[1]
+        if op.op in ("add", "sub") and isinstance(by, Imm) and inner is not None:
+            total = inner[1] + int(by.value) * (1 if op.op == "add" else -1)
+            return self.folded(Op(op.dst, "add", (inner[0], whole(total, dtype)), op.line))
+        split = outward(op, left, right)
+        if split is not None:
+            rest = self.made(split[0], split[1], dtype, op.line)
+            return self.folded(Op(op.dst, "add", (rest, whole(split[2], dtype)), op.line))
+        if op.op in ("and", "shr", "shl") and isinstance(by, Imm) and left is not None and left.op == op.op and isinstance(left.args[1], Imm):
+            both = int(by.value) & int(left.args[1].value) if op.op == "and" else int(by.value) + int(left.args[1].value)
+            if op.op == "and" or both < INTEGER_BITS[dtype] <= 64 and both < 32:
+                return self.folded(Op(op.dst, op.op, (left.args[0], whole(both, dtype)), op.line))
+        return self.masked(op, by) if op.op == "and" and isinstance(by, Imm) and int(by.value) > 0 else op
+
+    def masked(self, op: Op, mask: Imm) -> Op:
+        """x & mask of less than x, where the rest of x lies above the mask, also across a shift."""
+        count = int(mask.value).bit_length()
+        less = lowest(op.args[0], count, self.defined)
+        shift = self.defined(less)
+        if shift is not None and shift.op == "shr" and isinstance(shift.args[1], Imm) and int(shift.args[1].value) + count <= INTEGER_BITS[op.dst.dtype]:
+            under = lowest(shift.args[0], count + int(shift.args[1].value), self.defined)
+            if under != shift.args[0]:
+                less = self.made("shr", (under, shift.args[1]), op.dst.dtype, op.line)
+        return op if less == op.args[0] else self.folded(Op(op.dst, "and", (less, mask), op.line))
 
     def identity(self, op: Op) -> Value | None:
         """An existing value that the result always equals."""
@@ -98,7 +152,7 @@ class Folder(Forward):
         return inner.args[0] if 0 < INTEGER_BITS.get(op.dst.dtype, 99) <= bits else None
 
     def chained(self, op: Op) -> Op:
-        """Negations and sums with constants are joined: not (a < b), (x + 1) + 2, a conversion of a widened integer."""
+        """Negations and conversions are joined: not (a < b), a conversion of a widened integer."""
         inner = self.defined(op.args[0]) if op.args else None
         if op.op in ("eq", "ne") and op.args[0].dtype == "bool" and isinstance(op.args[1], Imm):
             op = Op(op.dst, "not", op.args[:1], op.line)
@@ -113,9 +167,6 @@ class Folder(Forward):
             return Op(op.dst, opposite, inner.args, op.line) if exact and opposite is not None else op
         if op.op == "cvt" and inner.op == "cvt" and _widens(inner):
             return Op(op.dst, "cvt", inner.args, op.line)
-        if op.op in ("add", "sub") and inner.op in ("add", "sub") and is_integer(dtype) and isinstance(op.args[1], Imm) and isinstance(inner.args[1], Imm):
-            first, second = (int(o.args[1].value) * (1 if o.op == "add" else -1) for o in (op, inner) if isinstance(o.args[1], Imm))
-            return Op(op.dst, "add", (inner.args[0], Imm(wrap(first + second, dtype), dtype)), op.line)
         return op
 
 
