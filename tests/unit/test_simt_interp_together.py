@@ -334,3 +334,32 @@ def test_paths_of_all_ctas_add_up_to_the_counts() -> None:
     atomic = np.array([a.kind in ("atomic", "red") for a in code.accesses])
     assert np.array_equal(sectors[~atomic], counts.sectors[~atomic]) and np.array_equal(waves, counts.wavefronts * (waves > 0))
     assert atomic.sum() == 1 and (sectors[atomic] < counts.sectors[atomic]).all()
+
+
+def test_a_spin_that_counts_its_passes_still_lets_the_holder_run() -> None:
+    k = Kernel()
+    lock, counter, out = k.array("lock", "int32"), k.array("counter", "int32"), k.array("out", "int32")
+    i, tries = k.index(), k.op("mov", k.imm(0))
+    with k.repeat() as loop:
+        got = k.atomic("cas", lock, 0, 0, 1)
+        k.op("add", tries, 1, to=tries)
+        k.test(loop, k.op("ne", got, 0))
+    k.store(counter, 0, k.op("add", k.load(counter, 0), 1))
+    k.atomic("exch", lock, 0, 0)
+    k.store(out, i, tries)
+    counts, tried = np.zeros(1, np.int32), np.zeros(8, np.int32)
+    k.run(1, 8, np.zeros(1, np.int32), counts, tried)
+    assert counts[0] == 8 and sorted(tried.tolist())[0] == 1 and len(set(tried.tolist())) == 8
+
+
+def test_a_loop_of_atomics_without_effect_keeps_its_lanes_together() -> None:
+    """Lanes that have left the loop wait for the others although no memory changes: the place behind it is run once."""
+    k = Kernel()
+    x, out = k.array("x", "int32"), k.array("out", "int32")
+    i, j, seen = k.index(), k.reg(), k.op("mov", k.imm(0))
+    with k.loop(j, k.op("mul", i, 5)):
+        k.op("add", seen, k.atomic("max", x, 0, j), to=seen)
+    k.store(out, i, seen)
+    got = np.zeros(32, np.int32)
+    r = k.run(1, 32, np.full(1, 1000, np.int32), got)
+    assert np.array_equal(got, np.arange(32) * 5000) and r.counts.requests[1] == 1

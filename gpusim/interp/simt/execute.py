@@ -22,6 +22,7 @@ from gpusim.lower.simt.code import Code
 from gpusim.trace.simt import Counts, CtaPath
 
 LANES = 1 << 16  # of a chunk: arrays of 256 KiB stay in the cache
+MEMORY = 1 << 27  # bytes of shared or local memory that a chunk holds at most
 RESIDENT = 1 << 19  # lanes that run side by side when CTAs may wait for each other
 
 
@@ -111,7 +112,9 @@ def _shared_bytes(program: SimtProgram, dynamic: int) -> int:
 def _chunks(ctas: Any, launch: Launch, flow: Flow) -> Iterator[Any]:
     """Runs of CTAs in order; those that are recorded apart from the others."""
     lanes = RESIDENT if "atomic" in flow.waiting else LANES
-    step = max(1, lanes // launch.geometry.threads)
+    local = sum(int(np.prod(b.shape)) * DTYPES[b.dtype].itemsize for b in launch.program.buffers if b.space == "local" and b.shape)
+    cta = max(launch.shared_bytes, local * launch.geometry.threads, 1)
+    step = max(1, min(lanes // launch.geometry.threads, MEMORY // cta))
     if "atomic" in flow.waiting or not launch.record:
         pieces = [ctas]
     else:
@@ -130,8 +133,8 @@ def _result(launch: Launch) -> Executed:
         launch.paths,
         "".join(launch.printed),
         tuple(launch.notes.values()),
-        {name: int(np.count_nonzero(a.read | a.written)) for name, a in arrays.items()},
-        {name: int(np.count_nonzero(a.read)) for name, a in arrays.items()},
-        {name: int(np.count_nonzero(a.written)) for name, a in arrays.items()},
+        {name: a.count(a.read, a.written) for name, a in arrays.items()},
+        {name: a.count(a.read) for name, a in arrays.items()},
+        {name: a.count(a.written) for name, a in arrays.items()},
         {name: a.address for name, a in arrays.items()},
     )

@@ -28,6 +28,18 @@ class GlobalArray:
     read: Array
     written: Array
     known: Array | None = None
+    low: int = 1 << 62
+    high: int = -1
+
+    def mark(self, table: Array, sectors: Array) -> None:
+        """Note these sectors (numbers from address // 32 on) in `read` or `written`."""
+        table[sectors] = True
+        self.low, self.high = min(self.low, int(sectors.min())), max(self.high, int(sectors.max()))
+
+    def count(self, *tables: Array) -> int:
+        """Sectors noted in any of the tables."""
+        parts = [t[self.low : self.high + 1] for t in tables]
+        return int(np.count_nonzero(parts[0] if len(parts) == 1 else parts[0] | parts[1]))
 
     @property
     def itemsize(self) -> int:

@@ -18,7 +18,7 @@ class Machine(Copies):
         for r in range(g.shape[0]):
             for k in range(g.shape[1]):
                 rest = iter(values)
-                words = [a if isinstance(a, str) else str(at(next(rest), (r, k)).item()) for a in site.stmt.args]
+                words = [a if isinstance(a, str) else str(at(next(rest), (r, k))) for a in site.stmt.args]
                 self.launch.printed.append(" ".join(words) + "\n")
 
     def claim(self, site: Site, g: Group, cond: Array) -> None:

@@ -13,6 +13,10 @@ from gpusim.interp.simt.launch import GlobalArray
 from gpusim.interp.simt.state import State, at
 
 Array = Any
+_OUTSIDE = {
+    ("global", True): "Guard the access (if i < x.size) or launch fewer threads.",
+    ("shared", True): "Give the launch more dynamic shared memory (bytes) or make the index smaller.",
+}
 
 
 class GlobalMemory(State):
@@ -92,7 +96,7 @@ class GlobalMemory(State):
             site.line,
             f"index {at(index, pos)} is out of bounds of {buffer.space} array {buffer.name} of {size} elements, accessed",
             self.lane_name(cta, tid),
-            "Guard the access (if i < x.size) or launch fewer threads.",
+            _OUTSIDE.get((buffer.space, buffer.shape is None), "Make the array larger or the index smaller."),
         )
 
     def aligned(self, site: Site, g: Group, address: Array | None, width: int) -> None:
@@ -138,7 +142,7 @@ class GlobalMemory(State):
             fresh[0] = True
             np.not_equal(flat[1:], flat[:-1], out=fresh[1:])
             flat = flat[fresh]
-        mark[flat - (array.address >> 5)] = True
+        array.mark(mark, flat - (array.address >> 5))
 
 
 def last_lane(value: Array, spot: Array) -> Array:

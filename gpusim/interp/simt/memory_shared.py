@@ -17,6 +17,7 @@ from gpusim.interp.simt.shadow import MANY, Finding, Shadow
 from gpusim.interp.simt.state import at
 
 Array = Any
+PATTERNS = 2048  # remembered at most, some KiB each
 
 
 class SharedMemory(GlobalMemory):
@@ -71,6 +72,8 @@ class SharedMemory(GlobalMemory):
         same = counting.most_equal(table, active).reshape(len(byte), -1) if atomic and len(self.record_rows) else None
         result = (waves.reshape(len(byte), -1), same)
         if key is not None and not (atomic and len(self.record_rows)):
+            if len(self.launch.wavefronts) >= PATTERNS:
+                self.launch.wavefronts.clear()
             self.launch.wavefronts[key] = result
         return result
 

@@ -20,8 +20,12 @@ from gpusim.lower.simt.code import Branch, Jump
 
 Array = Any
 Key = tuple[int, int]  # block, piece of it
-PATIENCE = {"atomic": 4, "load": 32}  # passes without any effect before others get a turn
-GIVE_UP = 3000  # passes of spinning lanes, all others waiting, without any effect
+# Lanes in a loop that waits for memory give others a turn after PATIENCE passes in which nobody's memory and none of their registers changed,
+# or, if a register counts the passes, after LONG. Nobody is served by GIVE_UP of the former or HOPELESS of the latter: a deadlock.
+PATIENCE = {"atomic": 4, "load": 32}
+LONG = {"atomic": 256, "load": 65536}
+GIVE_UP = 2000
+HOPELESS = 300_000
 
 
 class Scheduler:
@@ -34,8 +38,8 @@ class Scheduler:
         self.live = np.full(machine.space.ctas, machine.space.threads, np.int64)
         self.strayed: Array | None = None
         self.idle_passes, self.spun, self.seen = 0, 0, 0
-        self.next_look = PATIENCE["load"]
-        self.snapshot: tuple[int, Group, dict[int, Array]] | None = None
+        self.next_look = 0
+        self.snapshots: dict[int, tuple[int, dict[int, Array]]] = {}
         self.last: Key = (-1, 0)
 
     def run(self) -> None:
@@ -55,11 +59,9 @@ class Scheduler:
         lowest = min(self.pending)
         kind = self.flow.waiting[lowest[0]]
         if self.m.changes != self.seen:
-            self.seen, self.idle_passes, self.spun, self.next_look = self.m.changes, 0, 0, PATIENCE["load"]
+            self.seen, self.idle_passes, self.spun, self.next_look = self.m.changes, 0, 0, 0
             return lowest
-        if not kind or len(self.pending) == 1:
-            return lowest
-        if self.idle_passes < PATIENCE[kind] or kind == "load" and self.spun == 0:
+        if not kind or len(self.pending) == 1 or not self.spun and self.idle_passes < LONG[kind]:
             return lowest
         return min((k for k in self.pending if k > self.last), default=lowest)
 
@@ -99,30 +101,26 @@ class Scheduler:
         """Count passes of lanes that spin; error when nobody can make progress any more."""
         kind = self.flow.waiting[block]
         if not kind:
-            self.idle_passes, self.spun = 0, 0
+            self.idle_passes, self.spun, self.next_look = 0, 0, 0
             return
         self.idle_passes += 1
-        if self.idle_passes < PATIENCE[kind] or block not in self.flow.carried:
+        if self.idle_passes < max(PATIENCE[kind], self.next_look) or block not in self.flow.carried:
             return
-        if kind == "load" and not self._same_state(block, g):
-            self.spun = 0
-            return
-        self.spun += 1
-        if self.spun > GIVE_UP:
+        self.spun = self.spun + 1 if self._same_state(block, g) else 0
+        if self.spun > GIVE_UP or self.idle_passes > HOPELESS:
             self._deadlock(block, g)
 
     def _same_state(self, block: int, g: Group) -> bool:
-        """The lanes of g come to the end of the loop with the registers of the last time."""
-        if self.idle_passes < self.next_look:
+        """The lanes of g come to the end of the loop with the registers of the last time. If not, look again later, ever more rarely."""
+        now = {r: np.array(g.get(self.m.regs[r])) for r in self.flow.carried[block] if self.m.regs[r] is not None}
+        size, before = self.snapshots.get(block, (0, {}))
+        self.snapshots[block] = (g.size, now)
+        if size != g.size:
             return False
-        state = {r: self.m.regs[r] for r in self.flow.carried[block] if self.m.regs[r] is not None}
-        copies = {r: np.array(g.get(v)) for r, v in state.items()}
-        old, self.snapshot = self.snapshot, (block, g, copies)
-        if old is None or old[0] != block or old[1].size != g.size:
-            return False
-        if old[2].keys() == copies.keys() and all(np.array_equal(old[2][r], v) for r, v in copies.items()):
+        if before.keys() == now.keys() and all(np.array_equal(before[r], v) for r, v in now.items()):
             return True
-        self.next_look, self.snapshot = self.idle_passes * 2, None
+        self.next_look = self.idle_passes * 2
+        del self.snapshots[block]
         return False
 
     def _exit(self, block: int, g: Group) -> None:

@@ -12,6 +12,7 @@ from gpusim.interp.simt.groups import Group, Space
 from gpusim.interp.simt.launch import Launch
 
 Array = Any
+CLOCK_STEP = 64  # values know no time: a clock is a counter that moves on at every reading, about as fast as a loop around it would
 
 
 class State:
@@ -49,8 +50,8 @@ class State:
         """A coordinate (tid.x, ctaid.y, ...) in g's layout."""
         key = (name, dtype)
         if name in ("clock", "globaltimer"):
-            self.launch.clock += 1
-            return np.full((1, 1), self.launch.clock, dtype)
+            self.launch.clock += CLOCK_STEP
+            return np.full((1, 1), self.launch.clock).astype(dtype)
         if key not in self.specials:
             self.specials[key] = np.asarray(self._coordinate(name)).astype(dtype)
         return g.get(self.specials[key])
