@@ -9,6 +9,7 @@ import typer
 GROUP = typer.Option("--group", metavar="G", help="Only this group; may be repeated.")
 FAMILY = typer.Option("--family", metavar="F", help="Only this family; may be repeated.")
 ID = typer.Option("--id", metavar="GLOB", help="Only ids that match; !GLOB leaves ids out; may be repeated.")
+COUNTERS = typer.Option("--counters", metavar="FILE", help="Profiled launches to compare counters with. [default: counters.json beside FILE]")
 
 
 def validate(
@@ -22,6 +23,7 @@ def validate(
     jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Processes. [default: all cores]", show_default=False)] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="OUT", help="Write the result as JSON; - is stdout.")] = None,
     worst: Annotated[int, typer.Option("--worst", metavar="N", help="Also list the N cases with the largest error.")] = 0,
+    counters: Annotated[str | None, COUNTERS] = None,
     rank: Annotated[bool, typer.Option("--rank", help="Also ask: does the model put configurations of one shape in the right order?")] = False,
 ) -> None:
     """Compare with measured kernels.
@@ -44,4 +46,5 @@ def validate(
         json_out=json,
         worst=worst,
         rank=rank,
+        counters=counters,
     )

@@ -47,10 +47,10 @@ class Validation:
         """What `--json` writes: fractions, not percent; None where nothing counts."""
         return {
             "measure": self.measure.name,
-            "groups": {name: asdict(s) for name, s in self.groups.items()},
-            "families": {name: asdict(s) for name, s in self.families.items()},
+            "groups": {name: s.to_dict() for name, s in self.groups.items()},
+            "families": {name: s.to_dict() for name, s in self.families.items()},
             "rank": self.rank,
-            "counters": [asdict(c) for c in self.counters],
+            **({"counters": [asdict(c) for c in self.counters]} if self.counters else {}),
             "cases": [o.to_dict() for o in self.outcomes],
         }
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,6 +31,10 @@ class Statistics:
     worst: float | None = None
     worst_id: str | None = None
     excluded: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The statistics as `--json` writes them; `excluded` only where there are such cases."""
+        return {key: value for key, value in asdict(self).items() if key != "excluded" or value}
 
 
 def statistics(outcomes: Iterable[Outcome]) -> Statistics:

@@ -141,7 +141,7 @@ def _lane_trip(p: Params, before: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def _switch(p: Params, before: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    path = np.arange(p["n"]) % 32 % p["paths"]
+    path = np.arange(p["n"]) % 256 % p["paths"]
     a = np.array([0.50, 0.51, 0.52, 0.53, 0.54, 0.55, 0.56, 0.57], np.float32).astype(np.float64)[path]
     b = np.array([1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7], np.float32).astype(np.float64)[path]
     y = before["x"].astype(np.float64)
