@@ -22,7 +22,8 @@ SHOWN = 4
 WIDTH, WARP_HEIGHT, FOOT = 11.0, 1.45, 0.55
 FONT = 7.5
 #: inches: a label is written where its stretch is at least so wide; a line of the legend is so high; reconvergence marks keep this distance
-LABEL_ROOM, LEGEND_ROW, MARK_ROOM = 0.24, 0.17, 0.06
+LABEL_ROOM, LEGEND_ROW, MARK_ROOM = 0.24, 0.145, 0.06
+LABEL_BOX = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.8}
 #: of the blocks that took longest; the others share the next one
 COLOURS = (
     "#4e79a7", "#f28e2b", "#59a14f", "#e15759", "#b07aa1", "#edc948", "#76b7b2", "#ff9da7", "#9c755f", "#86bcb6", "#d37295", "#a0cbe8",
@@ -54,8 +55,8 @@ def stretches(track: Track, profile: Profile) -> tuple[Stretch, ...]:
 
 
 def meets(before: int, after: Pass, profile: Profile) -> bool:
-    """Whether lanes that were apart run together again: the warp had fewer lanes just before, and ways join in this block."""
-    return profile.blocks[after.block].joins and before & ~after.mask == 0 and before != after.mask
+    """Whether lanes that were apart run together again: ways join in this block, and it has lanes that did not run just before."""
+    return profile.blocks[after.block].joins and after.mask & ~before != 0
 
 
 def plot_divergence(
@@ -170,7 +171,7 @@ def _labels(axes: Axes, profile: Profile, parts: Sequence[Stretch], limits: tupl
             text = span(profile, s.block)
             if (high - low) / per_inch < LABEL_ROOM * len(text) / 2:
                 text = text.split("-")[0]
-            axes.text((low + high) / 2, (first + last) / 2, text, fontsize=FONT - 0.5, ha="center", va="center", color="black", zorder=3)
+            axes.text((low + high) / 2, (first + last) / 2, text, fontsize=FONT - 0.5, ha="center", va="center", color="black", zorder=3, bbox=LABEL_BOX)
 
 
 def _marks(axes: Axes, parts: Sequence[Stretch], per_inch: float) -> None:
@@ -185,7 +186,7 @@ def _marks(axes: Axes, parts: Sequence[Stretch], per_inch: float) -> None:
 def _entry(profile: Profile, block: int) -> str:
     place = profile.blocks[block]
     texts = [text_of(profile, line) for line in (place.lines or (place.line,))]
-    return f"line {span(profile, block):9} {'; '.join(t for t in texts if t)}"[:120]
+    return f"line {span(profile, block):9} {'  |  '.join(t for t in texts if t)}"[:120]
 
 
 def _legend(figure: Figure, profile: Profile, colours: dict[int, str]) -> None:

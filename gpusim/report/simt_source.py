@@ -32,6 +32,8 @@ COLUMNS: tuple[tuple[str, Callable[[LineView], str]], ...] = (
     ("conflicts/req", lambda v: _ratio(v.conflicts_per_request)),
 )
 LEFT = ("mostly",)
+#: instructions that no line of the source asks for
+NO_LINE = "(end of the kernel)"
 
 LEGEND = (
     "issues: warp instructions of the line, and their share; lanes: mean active threads of 32; stalled: share of the warps' life spent waiting there",
@@ -45,7 +47,7 @@ def source_view(run: Run) -> str:
     profile = profile_of(run)
     wide = min(WIDEST, max(NARROWEST, *(len(v.text.rstrip()) for v in views))) if views else NARROWEST
     rows = [("line", f"{'source of ' + run.kernel:{wide}}", *(name for name, _ in COLUMNS))]
-    rows += [(str(v.line), f"{_cut(v.text.rstrip(), wide):{wide}}", *(show(v) for _, show in COLUMNS)) for v in views]
+    rows += [(str(v.line) if v.line else "", f"{_cut(v.text.rstrip() if v.line else NO_LINE, wide):{wide}}", *(show(v) for _, show in COLUMNS)) for v in views]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     names = ("", "", *(name for name, _ in COLUMNS))
     body = ["  ".join(_placed(cell, w, name) for cell, w, name in zip(row, widths, names, strict=True)).rstrip() for row in rows]

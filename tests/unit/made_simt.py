@@ -18,7 +18,16 @@ FULL = 0xFFFFFFFF
 SPEC = "h200"
 TRUE = Imm(True, "bool")
 
-SOURCE = ("@cuda.jit", "def ways(x, y):", "    i = cuda.grid(1)", "    if x[i] > 0:", "        y[i] = costly(x[i])", "    else:", "        y[i] = 0.0", "    tail(y)")
+SOURCE = (
+    "@cuda.jit",
+    "def ways(x, y):",
+    "    i = cuda.grid(1)",
+    "    if x[i] > 0:",
+    "        y[i] = costly(x[i])",
+    "    else:",
+    "        y[i] = 0.0",
+    "    tail(y)",
+)
 PROGRAM = SimtProgram(
     name="ways",
     args=(Arg("x", "float32", 1), Arg("y", "float32", 1)),
