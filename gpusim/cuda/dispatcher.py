@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gpusim.cuda.arguments import Bound, bind
 from gpusim.cuda.devices import current_spec
 from gpusim.cuda.launching import How, Launch, caller, geometry, launch
+from gpusim.cuda.overloads import Overloads
 from gpusim.cuda.signatures import check_kernel, choose, parse
 from gpusim.cuda.types import BY_DTYPE, ArrayType, Signature
 from gpusim.errors import GpusimError
@@ -187,9 +188,30 @@ class Dispatcher:
         return ()
 
     @property
-    def overloads(self) -> dict[tuple[Arg, ...], SimtProgram]:
-        """Argument types -> program, for the types launched so far."""
-        return self._programs
+    def overloads(self) -> Overloads:
+        """Argument types, such as (float32[:], int32), -> what the kernel needs of an SM."""
+        return Overloads(self, self._programs)
+
+    def get_regs_per_thread(self, signature: Any = None) -> Any:
+        """Registers of a thread; without a signature those of every type launched so far."""
+        return self._each("regs_per_thread", signature)
+
+    def get_shared_mem_per_block(self, signature: Any = None) -> Any:
+        """Bytes of static shared memory, as get_regs_per_thread."""
+        return self._each("shared_mem_per_block", signature)
+
+    def get_local_mem_per_thread(self, signature: Any = None) -> Any:
+        """Bytes of spilled registers, as get_regs_per_thread."""
+        return self._each("local_mem_per_thread", signature)
+
+    def get_max_threads_per_block(self, signature: Any = None) -> Any:
+        """Threads of the largest block, as get_regs_per_thread."""
+        return self._each("max_threads_per_block", signature)
+
+    def _each(self, what: str, signature: Any) -> Any:
+        if signature is not None:
+            return getattr(self.overloads[signature], what)
+        return {types: getattr(self.overloads[types], what) for types in self.overloads}
 
     def inspect_types(self, file: Any = None) -> None:
         """Prints the programs."""

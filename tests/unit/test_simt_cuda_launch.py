@@ -303,3 +303,12 @@ def test_reductions() -> None:
 
 def _larger(a: Any, b: Any) -> Any:
     return a if a > b else b
+
+
+def test_what_a_kernel_needs_of_an_sm() -> None:
+    made = cuda.jit("void(float64[:, ::1], float64)")(scale.py_func)
+    types = (gs.float64[:, ::1], gs.float64)
+    assert 8 <= made.get_regs_per_thread(types) <= 64 and made.get_shared_mem_per_block(types) == 0
+    assert made.overloads[types].max_cooperative_grid_blocks(1024) == 2 * 132
+    assert made.get_max_threads_per_block(types) == 1024 and list(made.get_local_mem_per_thread().values()) == [0]
+    assert list(made.overloads) == [types]
