@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpusim.ir.simt.nodes import Reg
 from gpusim.lower.simt.code import Branch, Exit, Instr, Jump
 from gpusim.lower.simt.flow import Flow
+from gpusim.lower.simt.tidy import targets
 from gpusim.lower.simt.writer import Writer
 
 
@@ -44,17 +45,27 @@ def ending(w: Writer, block: int) -> list[Instr]:
     line = getattr(end, "line", 0) or w.flow.code.blocks[block].line
     only_exit = ends(w.flow)
     if isinstance(end, Exit):
-        return [Instr("EXIT", line=line)]
+        return [] if _left(w, block, only_exit) else [Instr("EXIT", line=line)]
     if isinstance(end, Jump):
         back = end.to <= block
         return [Instr("BRA", line=line)] if back or not _falls(w, block, end.to, only_exit) else []
     assert isinstance(end, Branch)
     cond = w.operands((end.cond,)) if isinstance(end.cond, Reg) else ()
-    leaves = (only_exit[end.yes] or only_exit[end.no]) and min(end.yes, end.no) > block
-    rows = [Instr("EXIT" if leaves else "BRA", (), cond, line)]
+    rows = [Instr("EXIT" if _leaves(end, block, only_exit) else "BRA", (), cond, line)]
     if not any(_falls(w, block, t, only_exit) or t <= block for t in (end.yes, end.no)):
         rows.append(Instr("BRA", line=line))
     return rows
+
+
+def _leaves(end: Branch, block: int, only_exit: tuple[bool, ...]) -> bool:
+    """Whether the branch itself is a predicated EXIT."""
+    return (only_exit[end.yes] or only_exit[end.no]) and min(end.yes, end.no) > block
+
+
+def _left(w: Writer, block: int, only_exit: tuple[bool, ...]) -> bool:
+    """Whether all lanes of an empty last block ended already, in the predicated EXIT of the branch to it."""
+    ways = [b for b in w.flow.code.blocks if not isinstance(b.end, Exit) and block in targets(b.end)]
+    return only_exit[block] and bool(ways) and all(isinstance(b.end, Branch) and _leaves(b.end, b.id, only_exit) for b in ways)
 
 
 def _falls(w: Writer, block: int, target: int, only_exit: tuple[bool, ...]) -> bool:

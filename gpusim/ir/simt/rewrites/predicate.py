@@ -4,7 +4,7 @@ What nvcc does, as its machine code shows: a body of up to LIMIT instructions is
 loads from global memory may be twice as long, because a branch would hold up the loads of the lanes behind it. Integer arithmetic in such a
 body runs without the predicate, in front, where neighbours can share it. An If that only holds another If becomes one condition. If both
 sides give one variable a value that is there already, it is a selection. Loops, barriers, exchange between lanes, calls and early exits
-keep their branch.
+keep their branch. So does an If at the very end: the lanes that it leaves out just exit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Body = tuple[Stmt, ...]
 def predicate(program: SimtProgram) -> SimtProgram:
     made: Counter[int] = Counter(reg.id for stmt in walk(program.body) for reg in writes(stmt))
     walk_ = _Predicator(made, Supply(program))
-    body = walk_.body(program.body)
+    body = walk_.body(program.body, last=True)
     notes = tuple(n for n in dict.fromkeys(walk_.notes) if n not in program.notes)
     return replace(program, body=body, registers=walk_.fresh.registers, notes=program.notes + notes)
 
@@ -69,9 +69,13 @@ class _Predicator:
         self.made, self.fresh = made, fresh
         self.notes: list[str] = []
 
-    def body(self, body: Body) -> Body:
+    def body(self, body: Body, last: bool = False) -> Body:
+        """`last`: the kernel ends behind this body."""
         out: list[Stmt] = []
-        for stmt in body:
+        for at, stmt in enumerate(body):
+            if isinstance(stmt, If) and last and at == len(body) - 1 and not stmt.orelse:
+                out.append(replace(stmt, then=self.body(stmt.then, last=True)))
+                continue
             stmt = with_bodies(stmt, self.body)
             if isinstance(stmt, If):
                 self.branch(stmt, out)
