@@ -204,3 +204,6 @@ libdevice = _libdevice()
 def names() -> dict[str, Any]:
     """Everything this module offers, by the name behind `cuda.`."""
     return {n: v for n, v in globals().items() if isinstance(v, Intrinsic | Special | Namespace)}
+
+
+__all__ = sorted(names())

@@ -61,6 +61,9 @@ class TupleType:
 
     items: tuple[ScalarType, ...]
 
+    def __call__(self, *args: Any) -> Signature:
+        return Signature(self, args)
+
     def __str__(self) -> str:
         return f"({', '.join(map(str, self.items))})"
 
@@ -99,11 +102,11 @@ void = none = ScalarType("void", "")
 boolean = bool_ = b1 = ScalarType("boolean", "bool")
 int8 = i1 = ScalarType("int8", "int8")
 int16 = i2 = short = ScalarType("int16", "int16")
-int32 = i4 = intc = int_ = ScalarType("int32", "int32")
+int32 = i4 = intc = ScalarType("int32", "int32")
 int64 = i8 = intp = longlong = long_ = ssize_t = ScalarType("int64", "int64")
 uint8 = u1 = byte = ScalarType("uint8", "uint8")
 uint16 = u2 = ushort = ScalarType("uint16", "uint16")
-uint32 = u4 = uintc = uint = ScalarType("uint32", "uint32")
+uint32 = u4 = uintc = ScalarType("uint32", "uint32")
 uint64 = u8 = uintp = ulonglong = size_t = ScalarType("uint64", "uint64")
 float16 = f2 = ScalarType("float16", "float16")
 bfloat16 = ScalarType("bfloat16", "bfloat16")
@@ -167,3 +170,6 @@ def _spelled(node: ast.expr) -> Any:
     if isinstance(node, ast.Call) and not node.keywords:
         return _spelled(node.func)(*(_spelled(a) for a in node.args))
     raise ValueError
+
+
+__all__ = sorted(names())

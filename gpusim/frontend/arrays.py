@@ -123,7 +123,9 @@ def flat(ctx: Context, node: ast.AST, array: Array, index: tuple[Scalar, ...]) -
         stride = array.strides[k]
         if stride != 1:
             term = ctx.op("mul", (ctx.cast(term, "int64"), ctx.extent(stride)), "int64")
-        total = term if total is None else ctx.op("add", (ctx.cast(total, "int64"), ctx.cast(term, "int64")), "int64")
+        if total is not None and term == Imm(0, term.dtype):
+            continue
+        total = term if total is None or total == Imm(0, "int64") else ctx.op("add", (ctx.cast(total, "int64"), ctx.cast(term, "int64")), "int64")
     return total if total is not None else Imm(0, "int64")
 
 

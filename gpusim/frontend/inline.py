@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from gpusim.cuda.types import TupleType
 from gpusim.frontend.calls import Call
 from gpusim.frontend.context import Context, Frame
 from gpusim.frontend.names import bind, wrap
-from gpusim.frontend.operands import Bound, Operand, Scalar, Static
+from gpusim.frontend.operands import Bound, Group, Operand, Scalar, Static
 from gpusim.frontend.source import Source, read
 from gpusim.frontend.variables import assign, assigned_names
 from gpusim.ir.simt.nodes import Imm, Reg
@@ -82,7 +83,13 @@ def _enter(ctx: Context, values: dict[str, Operand], signature: Any) -> None:
 
 
 def _typed(ctx: Context, result: Operand, signature: Any) -> Operand:
-    wanted = getattr(getattr(signature, "result", None), "dtype", None)
+    declared = getattr(signature, "result", None)
+    if isinstance(declared, TupleType) and isinstance(result, Group) and len(result.items) == len(declared.items):
+        return Group(tuple(_cast(ctx, i, t.dtype) for i, t in zip(result.items, declared.items, strict=True)))
+    return _cast(ctx, result, getattr(declared, "dtype", ""))
+
+
+def _cast(ctx: Context, result: Operand, wanted: str) -> Operand:
     return Scalar(ctx.cast(result.value, wanted)) if wanted and isinstance(result, Scalar) else result
 
 

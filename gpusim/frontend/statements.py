@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from gpusim.frontend import arrays, loops
@@ -14,7 +15,7 @@ from gpusim.frontend.logic import condition
 from gpusim.frontend.operands import Group, Operand, Scalar, Static, described
 from gpusim.frontend.refusals import UNSUPPORTED
 from gpusim.frontend.variables import assign, copies, meet
-from gpusim.ir.simt.nodes import Assert, Break, If, Imm, Return, Value
+from gpusim.ir.simt.nodes import Assert, Atomic, Break, If, Imm, Return, Value
 
 
 def block(ctx: Context, stmts: list[ast.stmt]) -> None:
@@ -194,7 +195,11 @@ def _assert(ctx: Context, node: ast.Assert) -> None:
 
 
 def _expression(ctx: Context, node: ast.Expr) -> None:
+    """A call for its effect. An atomic whose old value nobody reads is a reduction, where the machine has one."""
     ctx.evaluate(ctx, node.value)
+    last = ctx.out[-1] if ctx.out else None
+    if isinstance(last, Atomic) and isinstance(node.value, ast.Call) and last.op not in ("cas", "exch") and last.line == ctx.line:
+        ctx.out[-1] = replace(last, dst=None)
 
 
 def _pass(ctx: Context, node: ast.Pass) -> None:
