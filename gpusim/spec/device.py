@@ -91,6 +91,8 @@ class Simt(Part):
     side_switch: Cycles = Field(description="from the end of one side of a divergent branch to the first instruction of the other side")
     shuffle_index: Cycles = Field(description="what a shuffle takes longer when the lane comes from a register")
     barrier: Cycles = Field(description="from the last arrival at a barrier until the warps go on, without sm.barrier_per_warp for each arrival")
+    code_buffer: Bytes = Field(gt=0, description="instructions a sub-core keeps at hand")
+    code_fetch: Cycles = Field(description="what a jump to an instruction that is not at hand takes longer")
     queue: Cycles = Field(description="work for the SM's memory pipeline that may wait before a sub-core must hold back more of it")
     latency_per_wavefront: Cycles = Field(description="latency of a shared-memory access for each wavefront after the first")
     l2_request_rate: Hertz = Field(description="lines from which L2 serves sectors per second, whole chip, when each request wants one sector")

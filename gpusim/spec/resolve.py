@@ -26,6 +26,8 @@ class SimtCosts:
     side_switch: float
     shuffle_index: float
     barrier: float
+    code_buffer: int
+    code_fetch: float
     queue: float
     latency_per_wavefront: float
     l2_request_rate: float

@@ -11,12 +11,15 @@ from gpusim.devices.simt.shared import SharedPipe
 from gpusim.devices.simt.subcore import INF, SubCore, Warp
 from gpusim.errors import GpusimError
 from gpusim.lower.simt.code import Code
+from gpusim.parts.icache import InstructionCache, spans_of
 from gpusim.spec.resolve import Machine
 from gpusim.trace.simt import CtaPath
 
-_BARRIER_STALL, _DRAIN, _LONG, _BRANCH, _MATH, _MIO, _LG = (
-    REASONS.index(r) for r in ("barrier", "drain", "long_scoreboard", "branch_resolving", "math_pipe_throttle", "mio_throttle", "lg_throttle")
+_BARRIER_STALL, _DRAIN, _LONG, _BRANCH, _MATH, _MIO, _LG, _NO_INSTRUCTION = (
+    REASONS.index(r) for r in ("barrier", "drain", "long_scoreboard", "branch_resolving", "math_pipe_throttle", "mio_throttle", "lg_throttle", "no_instruction")
 )
+#: bytes of a machine instruction
+_CODE_BYTES = 16
 _LG_OPS = frozenset(("LDG", "STG", "LDL", "STL", "ATOMG", "RED"))
 
 PathOf = Sequence[CtaPath] | Callable[[int], CtaPath | None]
@@ -31,6 +34,16 @@ def run_sm(code: Code, ctas: PathOf, ctas_per_sm: int, machine: Machine, memory:
     if ctas_per_sm < 1:
         raise GpusimError(f"ctas_per_sm is {ctas_per_sm}; an SM must hold at least one CTA")
     return Sm(compile_code(code, machine), ctas, ctas_per_sm, machine, memory or Surroundings(), timeline).run(code)
+
+
+def _caches(compiled: Compiled, machine: Machine) -> list[InstructionCache]:
+    """One per sub-core, none where the whole code fits."""
+    lengths = [len(b) for b in compiled.blocks]
+    per_line = machine.line // _CODE_BYTES
+    lines = machine.simt.code_buffer // machine.line
+    if sum(lengths) <= lines * per_line:
+        return []
+    return [InstructionCache(lines, spans_of(lengths, per_line)) for _ in range(machine.subcores)]
 
 
 class _Cta:
@@ -58,6 +71,7 @@ class Sm:
         self.pipe = SharedPipe(machine, self.memory, compiled.position)
         self.subcores = [SubCore(self) for _ in range(machine.subcores)]
         self.cores = {id(c): i for i, c in enumerate(self.subcores)}
+        self.fetch, self.caches = simt.code_fetch, _caches(compiled, machine)
         self.population = [0] * machine.subcores
         self.branch, self.diverged, self.switch = simt.branch, simt.branch + simt.split, simt.side_switch
         self.cross = simt.pipe_change
@@ -161,6 +175,8 @@ class Sm:
                 gap, why = max(gap, self.diverged if mask & ~now else self.branch), _BRANCH
             code = self.compiled.blocks[block]
             if code:
+                if self.caches and not self.caches[warp.subcore].enter(block) and why == _BRANCH:
+                    gap, why = gap + self.fetch, _NO_INSTRUCTION
                 warp.at, warp.code, warp.pc = at, code, 0
                 return gap, why
             mask = now
