@@ -15,6 +15,7 @@ from gpusim.ir.simt.rewrites.narrow import narrow
 from gpusim.ir.simt.rewrites.predicate import predicate
 from gpusim.ir.simt.rewrites.promote import promote
 from gpusim.ir.simt.rewrites.unroll import unroll
+from gpusim.ir.simt.rewrites.webs import webs
 from gpusim.lower.simt.cfg import build
 from tests.unit.simt_programs import FACTS, PARAMS, random_program, run_code, run_program
 
@@ -24,6 +25,7 @@ REWRITES = {
     "own_counters": own_counters,
     "unroll": lambda program: unroll(fold(own_counters(program))),
     "promote": promote,
+    "webs": lambda program: webs(unroll(own_counters(program))),
     "cse": lambda program: cse(program, FACTS),
     "coalesce": lambda program: coalesce(dead(cse(program, FACTS))),
     "narrow": lambda program: narrow(program, FACTS),

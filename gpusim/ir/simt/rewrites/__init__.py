@@ -16,6 +16,7 @@ from gpusim.ir.simt.rewrites.narrow import narrow
 from gpusim.ir.simt.rewrites.predicate import predicate
 from gpusim.ir.simt.rewrites.promote import promote
 from gpusim.ir.simt.rewrites.unroll import unroll
+from gpusim.ir.simt.rewrites.webs import webs
 
 Pass = Callable[[SimtProgram, LaunchFacts], SimtProgram]
 
@@ -33,6 +34,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("promote", _alone(promote)),
     ("share", cse),
     ("dead", _alone(dead)),
+    ("webs", _alone(webs)),
     ("narrow", narrow),
     ("share", cse),
     ("dead", _alone(dead)),

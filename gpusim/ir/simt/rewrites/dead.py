@@ -21,15 +21,38 @@ def dead(program: SimtProgram) -> SimtProgram:
 
 
 @dataclass(frozen=True, slots=True)
-class _Exits:
-    """What is live where Break and Continue go."""
+class Behind:
+    """Registers whose values are needed behind a list of statements, and where its Break and Continue go."""
 
+    live: Live
     after: Live
     latch: Live
 
 
+def liveness(program: SimtProgram) -> dict[int, Behind]:
+    """id of every list of statements (but empty ones) -> what is needed behind it."""
+    found: dict[int, Behind] = {}
+    _body(program.body, set(), _Exits(NONE, NONE, found))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Exits:
+    """What is live where Break and Continue go. `record`, if given, takes what `liveness` finds."""
+
+    after: Live
+    latch: Live
+    record: dict[int, Behind] | None = None
+
+    def note(self, body: Body, live: set[int]) -> None:
+        if self.record is not None and body:
+            old = self.record.get(id(body), Behind(NONE, NONE, NONE))
+            self.record[id(body)] = Behind(old.live | live, old.after | self.after, old.latch | self.latch)
+
+
 def _body(body: Body, live: set[int], exits: _Exits) -> tuple[Body, set[int]]:
     """The statements that are needed, and what is live before them; `live` (changed) is what is live behind."""
+    exits.note(body, live)
     out: list[Stmt] = []
     for stmt in reversed(body):
         if isinstance(stmt, Op):
@@ -42,7 +65,7 @@ def _body(body: Body, live: set[int], exits: _Exits) -> tuple[Body, set[int]]:
             kept, live = _if(stmt, live, exits)
             out.extend(kept)
         elif isinstance(stmt, (For, While)):
-            kept, live = _loop(stmt, live)
+            kept, live = _loop(stmt, live, exits.record)
             out.extend(kept)
         elif isinstance(stmt, (Break, Continue, Return)):
             live = set(exits.after if isinstance(stmt, Break) else exits.latch if isinstance(stmt, Continue) else NONE)
@@ -77,12 +100,12 @@ def _if(stmt: If, live: set[int], exits: _Exits) -> tuple[Body, set[int]]:
     return (replace(stmt, then=then, orelse=orelse),), before
 
 
-def _loop(stmt: For | While, live: set[int]) -> tuple[Body, set[int]]:
+def _loop(stmt: For | While, live: set[int], record: dict[int, Behind] | None) -> tuple[Body, set[int]]:
     """Live at the begin of an iteration grows until it is stable; only then are statements dropped."""
     after = frozenset(live)
     top = set(live)
     while True:
-        new, before = _iteration(stmt, after, top)
+        new, before = _iteration(stmt, after, top, record)
         if before <= top:
             break
         top |= before
@@ -95,13 +118,13 @@ def _loop(stmt: For | While, live: set[int]) -> tuple[Body, set[int]]:
     return (new,), top
 
 
-def _iteration(stmt: For | While, after: Live, top: set[int]) -> tuple[For | While, set[int]]:
+def _iteration(stmt: For | While, after: Live, top: set[int], record: dict[int, Behind] | None) -> tuple[For | While, set[int]]:
     if isinstance(stmt, For):
-        exits = _Exits(after, frozenset(after | top))
+        exits = _Exits(after, frozenset(after | top), record)
         body, before = _body(stmt.body, set(after | top), exits)
         return replace(stmt, body=body), (before - {stmt.var.id}) | after
-    body, before = _body(stmt.body, set(top), _Exits(after, frozenset(top)))
+    body, before = _body(stmt.body, set(top), _Exits(after, frozenset(top), record))
     behind_head = set(before | after)
     _read((stmt.cond,), behind_head)
-    head, first = _body(stmt.head, behind_head, _Exits(after, frozenset(top)))
+    head, first = _body(stmt.head, behind_head, _Exits(after, frozenset(top), record))
     return replace(stmt, head=head, body=body), first
