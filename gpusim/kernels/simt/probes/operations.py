@@ -297,7 +297,7 @@ def shuffle_2(x, a, b, c, d):
 
 @cuda.jit(device=True)
 def shuffle_idx(x, a, b, c, d):
-    return cuda.shfl_sync(FULL, x, int32(x & 31))
+    return cuda.shfl_sync(FULL, x, x)
 
 
 @cuda.jit(device=True)
