@@ -60,15 +60,16 @@ def _descriptor(w: Writer) -> int:
 
 
 def _base(w: Writer) -> int:
-    """Where the CTA's shared memory begins."""
-    at = w.places.of("shared", w.outside(()))
+    """Where the CTA's shared memory begins. What is computed under a condition is not kept."""
+    at = w.outside(())
     found = w.find("shared", at)
     if found is None:
         number, start, found = (w.fresh(0) for _ in range(3))
         w.emit("S2UR", (number,), (), at)
         w.emit("UMOV", (start,), (), at)
         w.emit("ULEA", (found,), (number, start), at)
-        w.remember("shared", at, found)
+        if not w.guards:
+            w.remember("shared", at, found)
     return found
 
 
@@ -117,17 +118,26 @@ def _strided(w: Writer, buffer: Buffer, part: Split, at: int) -> int:
 
 
 def _indexed(w: Writer, buffer: Buffer, base: int, at: int) -> int:
-    index = materialise(w, base, at)
+    index = materialise(w, _unscaled(w, base, at), at)
     used = w.known.get(("wide", base, itemsize(buffer.dtype)), [])
     here = (w.block, w.part)
     if any((b, p) != here and w.flow.dominates(b, at) for b, p in used):
-        pointer, sign, low, high = w.once(("pointer", buffer.id), "ULDC", size=0), w.fresh(), w.fresh(), w.fresh(2)
+        pointer, sign, low, carry, high = w.once(("pointer", buffer.id), "ULDC", size=0), w.fresh(), w.fresh(), w.fresh(0), w.fresh(2)
         w.emit("SHF", (sign,), (index,), at)
-        w.emit("LEA", (low,), (index, pointer), at)
-        w.emit("LEA.HI.X", (high,), (index, pointer, sign, low), at)
+        w.emit("LEA", (low, carry), (index, pointer), at)
+        w.emit("LEA.HI.X", (high,), (index, pointer, sign, low, carry), at)
         return high
     w.known.setdefault(("wide", base, itemsize(buffer.dtype)), []).append((w.block, w.part))
     return _wide(w, index, _pointer(w, buffer, at), at)
+
+
+def _unscaled(w: Writer, base: int, at: int) -> int:
+    """The index without a constant factor: IMAD.WIDE multiplies anyway."""
+    node = w.numbers.table[base]
+    if node.op != "mul" or w.find(("number", base), at) is not None:
+        return base
+    known = [a for a in node.args if w.numbers.constant(a) is not None]
+    return next(a for a in node.args if a != known[0]) if len(known) == 1 else base
 
 
 def _wide(w: Writer, index: int, pointer: int, at: int) -> int:
@@ -227,21 +237,21 @@ def _beside(w: Writer, buffer: Buffer, part: Split, carried: _Carried, paired: b
 def _advance(w: Writer, pointer: int, carried: _Carried, paired: bool) -> int:
     latch = carried.loop.latch
     if w.numbers.constant(carried.step) is None:
-        w.afterwards(latch, "IMAD.WIDE", pointer, (materialise(w, carried.step, carried.loop.entry), pointer))
+        w.afterwards(latch, "IMAD.WIDE", (pointer,), (materialise(w, carried.step, carried.loop.entry), pointer))
         return pointer
-    low, used = w.fresh(), pointer
+    low, carry, used = w.fresh(), w.fresh(0), pointer
     if paired:
         used = w.fresh(2)
         w.emit("MOV", (used,), (pointer,))
         w.emit("IMAD.MOV", (used,), (pointer, used))
-    w.afterwards(latch, "IADD3", low, (pointer,))
-    w.afterwards(latch, "IADD3.X", pointer, (low, pointer))
+    w.afterwards(latch, "IADD3", (low, carry), (pointer,))
+    w.afterwards(latch, "IADD3.X", (pointer,), (low, carry, pointer))
     return used
 
 
 def _begin(w: Writer, buffer: Buffer, part: Split, entry: int) -> int:
     found = w.fresh(2)
-    index = materialise(w, _whole(w, part), entry)
+    index = materialise(w, _unscaled(w, _whole(w, part), entry), entry)
     w.emit("IMAD.WIDE", (found,), (index, _pointer(w, buffer, entry)), entry)
     return found
 
@@ -259,7 +269,7 @@ def _local(w: Writer, buffer: Buffer, number: int, base: int | None) -> int:
     if found is None:
         found = _scaled(w, number, scale, base, carried.loop.entry)
         w.known.pop(("scaled", number, scale, base), None)
-        w.afterwards(carried.loop.latch, "VIADD", found, (found,))
+        w.afterwards(carried.loop.latch, "VIADD", (found,), (found,))
         w.remember(key, w.block, found)
     return found
 

@@ -18,6 +18,8 @@ _ROWS: dict[str, dict[str, str]] = {
     "fmaheavy": {
         "IMAD": "integer multiply and add, 32 bits",
         "IMAD.MOV": "copy through the multiplier",
+        "IMAD.SHL": "shift left",
+        "IMAD.X": "add with carry",
         "IMAD.HI": "upper half of a product",
         "IMAD.WIDE": "32 x 32 + 64 bits; two passes",
     },

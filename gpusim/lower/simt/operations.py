@@ -12,7 +12,7 @@ from gpusim.lower.simt.sums import special
 from gpusim.lower.simt.table import chain, kind, words
 from gpusim.lower.simt.writer import Writer
 
-_UNIFORM = {"IADD3": "UIADD3", "VIADD": "UIADD3", "IMAD": "UIMAD", "LOP3": "ULOP3", "SHF": "USHF", "LEA": "ULEA", "SEL": "USEL"}
+_UNIFORM = {"IADD3": "UIADD3", "VIADD": "UIADD3", "IMAD": "UIMAD", "LOP3": "ULOP3", "SHF": "USHF", "IMAD.SHL": "USHF", "LEA": "ULEA", "SEL": "USEL"}
 _TWO_CONSTANTS = frozenset(("FFMA", "IMAD", "SEL", "FSEL", "DFMA", "HFMA2", "LEA", "IADD3", "LOP3"))
 
 
@@ -106,11 +106,11 @@ def _compute(w: Writer, item: Item) -> None:
         return
     for op in ops[:-1]:
         middle = w.fresh()
-        w.emit(op, (middle,), srcs, at)
+        w.emit(op, (middle, w.fresh(0)) if op == "IADD3" else (middle,), srcs, at)
         srcs = (middle,) if op != "FSETP" else (*srcs, middle)
     w.emit(ops[-1], (), srcs, at)
     _define_last(w, stmt.dst, at)
-    if number is not None:
+    if number is not None and not item.guards:
         w.remember(("number", number), w.block if at is None else at, w.machine(stmt.dst.id))
 
 
@@ -155,7 +155,11 @@ def _pipe(w: Writer, stmt: Op, op: str) -> str:
 
 
 def _times(stmt: Op, value: int) -> tuple[str, ...]:
-    return ("SHF",) if value > 0 and value.bit_count() == 1 else ("IMAD",)
+    return ("IMAD.SHL",) if value > 0 and value.bit_count() == 1 else ("IMAD",)
+
+
+def _shifted(stmt: Op, value: int) -> tuple[str, ...]:
+    return ("IMAD.SHL",)
 
 
 def _divided(stmt: Op, value: int) -> tuple[str, ...]:
@@ -174,7 +178,7 @@ def _remainder(stmt: Op, value: int) -> tuple[str, ...]:
 
 
 _BY_CONSTANT: dict[str, Callable[[Op, int], tuple[str, ...]]] = {
-    "mul": _times, "div": _divided, "floordiv": _divided, "rem": _remainder, "mod": _remainder,
+    "mul": _times, "shl": _shifted, "div": _divided, "floordiv": _divided, "rem": _remainder, "mod": _remainder,
 }  # fmt: skip
 
 

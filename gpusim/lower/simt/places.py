@@ -64,8 +64,6 @@ def _buffers(item: Item) -> tuple[Buffer, ...]:
 
 
 def _access(found: Places, numbers: Numbers, block: int, buffer: Buffer, index: Value) -> None:
-    if buffer.space == "shared":
-        found.note("shared", block)
     if buffer.space != "global":
         return
     part = numbers.split(numbers.of(index))

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from gpusim.ir.simt.facts import LaunchFacts
 from gpusim.lower.simt import control, registers
+from gpusim.lower.simt.balance import balance
 from gpusim.lower.simt.code import Code, Instr
 from gpusim.lower.simt.directions import directed
 from gpusim.lower.simt.expr import Numbers
@@ -64,11 +65,11 @@ def _block(w: Writer, block: int) -> None:
 
 
 def _finish(w: Writer, splits: frozenset[int]) -> list[list[Instr]]:
-    """Schedule, then put around each block what controls the flow."""
+    """Schedule, put around each block what controls the flow, and share the work out to the pipes."""
     opens, closes = control.barriers(w.flow, splits)
     out: list[list[Instr]] = []
     for block in w.flow.code.blocks:
         head = [Instr("BSYNC", line=block.line)] * closes.get(block.id, 0)
         tail = [Instr("BSSY", line=block.line)] * opens.get(block.id, 0)
         out.append([*head, *schedule(w.lists[block.id]), *tail, *w.tails[block.id]])
-    return out
+    return balance(out)

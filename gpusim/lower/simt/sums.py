@@ -79,7 +79,7 @@ def _combine(w: Writer, number: int, at: int) -> tuple[str, tuple[int, ...]]:
         return "IADD3", tuple(materialise(w, a, at) for a in parts)
     if node.op == "mul":
         return _fused(w, "mul", node.args) if len(parts) == 2 else _shift(w, node.args), tuple(materialise(w, a, at) for a in parts)
-    op = {"and": "LOP3", "or": "LOP3", "xor": "LOP3", "shr": "SHF", "shl": "SHF", "min": "VIMNMX", "max": "VIMNMX"}.get(node.op)
+    op = {"and": "LOP3", "or": "LOP3", "xor": "LOP3", "shr": "SHF", "shl": "IMAD.SHL", "min": "VIMNMX", "max": "VIMNMX"}.get(node.op)
     return op or special(node.op), tuple(materialise(w, a, at) for a in parts)
 
 
@@ -91,7 +91,7 @@ def _fused(w: Writer, op: str, args: tuple[int, ...]) -> str:
 
 
 def _shift(w: Writer, args: tuple[int, ...]) -> str:
-    return "SHF" if _fused(w, "mul", args) == "LEA" else "IMAD"
+    return "IMAD.SHL" if _fused(w, "mul", args) == "LEA" else "IMAD"
 
 
 def special(op: str) -> str:

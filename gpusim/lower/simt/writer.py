@@ -50,10 +50,8 @@ class Writer:
         return self.next - 1
 
     def emit(self, op: str, dst: Iterable[int] = (), srcs: Iterable[int] = (), at: int | None = None, access: int | None = None, bits: int = 32) -> None:
-        """Append an instruction to the current block, or to block `at`. Conditions of the statement are read where it stands."""
-        read = tuple(srcs)
-        if at is None or at == self.block:
-            read += self.conditions()
+        """Append an instruction to the current block under the conditions of the statement, or to block `at` without conditions."""
+        read = (*srcs, *(self.conditions() if at is None else ()))
         self.lists[self.block if at is None else at].append(Instr(op, tuple(dst), read, self.line, access, bits))
 
     def conditions(self) -> tuple[int, ...]:
@@ -66,8 +64,7 @@ class Writer:
         return next((m for b, m in self.known.get(key, ()) if self.flow.dominates(b, at)), None)
 
     def remember(self, key: object, at: int, machine: int) -> None:
-        if at != self.block or not self.guards:
-            self.known.setdefault(key, []).append((at, machine))
+        self.known.setdefault(key, []).append((at, machine))
 
     def outside(self, leaves: Iterable[int]) -> int:
         """The block where something that rests on these registers is computed: in front of all loops that do not change them."""
@@ -148,9 +145,9 @@ class Writer:
         self.env = {}
         rows += self.late.pop(self.block, [])
 
-    def afterwards(self, block: int, op: str, dst: int, srcs: Iterable[int]) -> None:
+    def afterwards(self, block: int, op: str, dst: Iterable[int], srcs: Iterable[int]) -> None:
         """Append at the end of a block that has not been left yet."""
-        self.late.setdefault(block, []).append(Instr(op, (dst,), tuple(srcs), self.line))
+        self.late.setdefault(block, []).append(Instr(op, tuple(dst), tuple(srcs), self.line))
 
     def _retarget(self, rows: list[Instr], home: int, machine: int) -> bool:
         at = next((i for i, row in enumerate(rows) if machine in row.dst), None)
