@@ -87,6 +87,7 @@ class Simt(Part):
     pipe_change: Cycles = Field(description="what a result takes longer to an instruction of another pipe than to one of its own")
     register_ports: Count = Field(description="registers a sub-core reads per cycle; an operand the warp's previous instruction had as well is not read again")
     branch: Cycles = Field(description="from a branch to the warp's next instruction, whether it jumps or not")
+    branch_fetch: Fraction = Field(description="share of the time behind a branch in which the warp waits for instructions, not for the branch")
     split: Cycles = Field(description="added where the lanes of a warp go both ways")
     side_switch: Cycles = Field(description="from the end of one side of a divergent branch to the first instruction of the other side")
     shuffle_index: Cycles = Field(description="what a shuffle takes longer when the lane comes from a register")

@@ -22,6 +22,7 @@ class SimtCosts:
     pipe_change: float
     register_ports: int
     branch: float
+    branch_fetch: float
     split: float
     side_switch: float
     shuffle_index: float

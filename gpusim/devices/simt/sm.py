@@ -235,6 +235,9 @@ class Sm:
     def _result(self, code: Code) -> SmRun:
         issued = sum(n * len(b) for n, b in zip(self.passes, self.compiled.blocks, strict=True))
         self.stalls[0] = float(issued)
+        fetching = self.stalls[_BRANCH] * self.machine.simt.branch_fetch
+        self.stalls[_BRANCH] -= fetching
+        self.stalls[_NO_INSTRUCTION] += fetching
         busy = [sum(c.busy[p] for c in self.subcores) for p in range(len(PIPES))]
         return SmRun(
             cycles=max((c.end for c in self.done), default=0.0),

@@ -146,10 +146,12 @@ class SubCore:
         if self.free[pipe] > t:
             pipe = other
         if t > ready:
-            freed = self.free[pipe]
-            if freed > ready:
-                stalls[sm.throttle[pipe]] += freed - ready
-                ready = freed
+            queued = self.free[pipe] - ready
+            if queued > 0:
+                beat = hold / 2 if other != ins[1] else hold
+                throttled = queued * (beat - 1) / beat if beat > 1 else 0.0
+                stalls[sm.throttle[pipe]] += throttled
+                ready += throttled
             stalls[NOT_SELECTED] += t - ready
         sm.waited[number] += t - last
         self.free[pipe] = t + hold
