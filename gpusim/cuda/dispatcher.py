@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpusim.cuda.arguments import Bound, bind
 from gpusim.cuda.devices import current_spec
+from gpusim.cuda.lambdas import with_def
 from gpusim.cuda.launching import How, Launch, caller, geometry, launch
 from gpusim.cuda.overloads import Overloads
 from gpusim.cuda.signatures import check_kernel, choose, parse
@@ -82,6 +83,7 @@ class Dispatcher:
     """A function under `@cuda.jit`. `py_func` is the function itself; `device` whether only kernels may call it."""
 
     def __init__(self, function: Callable[..., Any], options: Options, signatures: tuple[Signature, ...] = ()) -> None:
+        function = with_def(function)
         update_wrapper(self, function)
         self.__name__: str = function.__name__
         self.py_func = function
@@ -164,6 +166,8 @@ class Dispatcher:
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> ForAll:
         """A launch of at least `ntasks` threads in one dimension; the kernel still checks its index. tpb: threads per block (0: 256)."""
+        if ntasks < 0:
+            raise GpusimError(f"forall({ntasks}): the number of tasks is negative.", where=caller(), hint="Give 0 or more.")
         return ForAll(self, int(ntasks), tpb or 256, sharedmem)
 
     def specialize(self, *args: Any) -> Dispatcher:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gpusim.cuda.lambdas import with_def
+
 
 def jit(func_or_sig: Any = None, *more: Any, **options: Any) -> Any:
     """The function as it is: Python runs it on the host, and a kernel that calls it takes it in as a device function."""
@@ -13,8 +15,9 @@ def jit(func_or_sig: Any = None, *more: Any, **options: Any) -> Any:
 
 def _marked(function: Callable[..., Any]) -> Callable[..., Any]:
     """`py_func` is how the front end knows what kernels may call."""
-    function.py_func = function  # type: ignore[attr-defined]
-    return function
+    made = with_def(function)
+    made.py_func = made  # type: ignore[attr-defined]
+    return made
 
 
 njit = jit

@@ -25,6 +25,10 @@ def helper(a: Any) -> Any:
     return a + 1
 
 
+def starred(*x: Any) -> None:
+    return None
+
+
 def test_grid_and_block_in_every_form() -> None:
     assert geometry(5, 64).grid == (5, 1, 1)
     assert geometry((2, 3), [4, 5, 6]).block == (4, 5, 6)
@@ -242,20 +246,21 @@ def test_jit_in_every_form() -> None:
     "use, words",
     [
         (lambda: cuda.jit(colour="red"), ["'colour'", "fastmath"]),
-        (lambda: cuda.jit("void(float32[:]")(lambda x: None), ["signature"]),
+        (lambda: cuda.jit("void(float32[:]")(kernel.py_func), ["signature"]),
         (lambda: cuda.jit("float32(float32[:], int32)")(kernel.py_func), ["returns"]),
         (lambda: cuda.jit("void(float32[:])")(kernel.py_func), ["1 arguments", "x, n"]),
         (lambda: cuda.jit(max_registers=300)(kernel.py_func), ["300"]),
-        (lambda: cuda.jit(lambda *x: None), ["plain parameters"]),
+        (lambda: cuda.jit(starred), ["plain parameters"]),
         (lambda: cuda.jit()(3), ["takes a function"]),
         (lambda: kernel(np.zeros(1), 2), ["without grid and block", "kernel[blocks, threads_per_block]"]),
         (lambda: kernel[1], ["1 entries"]),
+        (lambda: kernel.forall(-1), ["forall(-1)"]),
         (lambda: helper(1), ["device function", "py_func"]),
         (lambda: helper[1, 1](1), ["device function"]),
         (lambda: cuda.vectorize(["f4(f4)"]), ["@cuda.jit"]),
         (lambda: cuda.guvectorize([], ""), ["@cuda.jit"]),
         (lambda: cuda.declare_device("f", "f4(f4)"), ["device=True"]),
-        (lambda: cuda.jit(lambda x: None).report, ["not launched"]),
+        (lambda: cuda.jit(kernel.py_func).report, ["not launched"]),
         (lambda: cuda.grid(1), ["outside a kernel"]),
         (lambda: gpusim.run(3), ["program or a CUDA kernel"]),  # type: ignore[arg-type]
         (lambda: gpusim.run(kernel, block=32, args=(np.zeros(1), 1)), ["no grid"]),

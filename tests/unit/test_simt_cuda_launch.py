@@ -312,3 +312,24 @@ def test_what_a_kernel_needs_of_an_sm() -> None:
     assert made.overloads[types].max_cooperative_grid_blocks(1024) == 2 * 132
     assert made.get_max_threads_per_block(types) == 1024 and list(made.get_local_mem_per_thread().values()) == [0]
     assert list(made.overloads) == [types]
+
+
+def test_lambdas_are_functions_too() -> None:
+    add, less = cuda.reduce(lambda a, b: a + b), cuda.Reduce(lambda a, b: min(a, b))
+    x = np.random.default_rng(0).integers(-99, 99, 500)
+    assert add(x) == x.sum() and less(x) == min(x.min(), 0)
+    shift = 3
+    moved = cuda.jit(
+        lambda a: a * 2 + shift,
+        device=True,
+    )
+
+    @cuda.jit
+    def kernel(x: Any) -> None:
+        x[cuda.grid(1)] = moved(cuda.grid(1))
+
+    out = np.zeros(32, np.int64)
+    kernel[1, 32](out)
+    assert (out == 2 * np.arange(32) + 3).all()
+    with pytest.raises(GpusimError, match="lambda cannot be read"):
+        cuda.reduce(eval("lambda a, b: a + b"))(x)
