@@ -9,8 +9,9 @@ import numpy as np
 
 @dataclass(slots=True)
 class Counts:
-    """Exact sums over the CTAs that were executed. Index of the first two: code block; of the others: Access.
+    """Exact sums over the CTAs that were executed. Index of the first two and of `arrivals`: code block; of the others: Access.
 
+    arrivals: groups of lanes that came to the block, before those of one warp wait for each other there.
     requests: warp-level accesses (a warp with at least one active lane). sectors: distinct 32-byte sectors of each request, summed
     (global, local). lines: distinct 128-byte lines. wavefronts: passes through shared memory (1 + conflicts).
     """
@@ -21,15 +22,16 @@ class Counts:
     sectors: np.ndarray
     lines: np.ndarray
     wavefronts: np.ndarray
+    arrivals: np.ndarray
 
     @classmethod
     def zero(cls, blocks: int, accesses: int) -> Counts:
-        b = [np.zeros(blocks, np.int64) for _ in range(2)]
+        b = [np.zeros(blocks, np.int64) for _ in range(3)]
         a = [np.zeros(accesses, np.int64) for _ in range(4)]
-        return cls(*b, *a)
+        return cls(*b[:2], *a, b[2])
 
     def add(self, other: Counts, times: int = 1) -> None:
-        for name in ("warps", "lanes", "requests", "sectors", "lines", "wavefronts"):
+        for name in ("warps", "lanes", "requests", "sectors", "lines", "wavefronts", "arrivals"):
             getattr(self, name).__iadd__(getattr(other, name) * times)
 
 

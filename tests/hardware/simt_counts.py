@@ -51,20 +51,22 @@ def lowered(case: Case) -> tuple[Code, Any, list[Any]]:
     return lower(program, facts(program, launch.geometry, args)), launch.geometry, args
 
 
-def compare(case: Case, counters: dict[str, Any], ctas: int = 4) -> Row:
-    """`case` simulated on a sample of its CTAs; `counters`: of its one launch."""
+def compare(case: Case, counters: dict[str, Any]) -> Row:
+    """`case` simulated on a sample of its CTAs (more where data decides); `counters`: of its one launch."""
     begin = time.perf_counter()
     code, geometry, args = lowered(case)
+    ctas = 128 if case.family in ("divergence", "spmv") else 4
     sample = np.unique(np.linspace(0, geometry.ctas - 1, ctas).astype(np.int64))
     done = execute(code, geometry, args, ctas=sample, sanitize=False).counts
     warps = len(sample) * geometry.warps
     total = dict.fromkeys(("all", "branch", *PIPES), 0.0)
     lanes = 0.0
     for block in code.blocks:
-        n = float(done.warps[block.id])
-        total["all"] += n * len(block.instrs)
+        n, syncs = float(done.warps[block.id]), sum(row.op == "BSYNC" for row in block.instrs)
+        alone = syncs * (float(done.arrivals[block.id]) - n)  # lanes that come one group after the other execute BSYNC apart
+        total["all"] += n * len(block.instrs) + alone
         lanes += float(done.lanes[block.id]) * len(block.instrs)
-        total["branch"] += n * sum(row.op in BRANCHES for row in block.instrs)
+        total["branch"] += n * sum(row.op in BRANCHES for row in block.instrs) + alone
         for name, pipes in PIPES.items():
             total[name] += n * sum(MNEMONICS[row.op][0] in pipes for row in block.instrs)
     simulated = {k: v / warps for k, v in total.items()} | {"active": lanes / max(1.0, total["all"])}

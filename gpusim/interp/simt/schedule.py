@@ -78,11 +78,13 @@ class Scheduler:
             cond = pieces[part].run(self.m, g)
         end = self.blocks[block].end
         if isinstance(end, Jump):
+            self.m.counts.arrivals[end.to] += g.warps
             self._push((end.to, 0), g)
         elif isinstance(end, Branch):
             assert cond is not None
             for target, lanes in zip((end.yes, end.no), g.split(cond != 0 if cond.dtype != np.bool_ else cond), strict=True):
                 if lanes is not None:
+                    self.m.counts.arrivals[target] += lanes.warps
                     self._push((target, 0), lanes)
         else:
             self._exit(block, g)

@@ -8,7 +8,7 @@ box all CTAs see the same alignment to sectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 
 import numpy as np
@@ -139,4 +139,4 @@ def total(found: Iterable[CtaClass]) -> Counts:
 
 def scaled(counts: Counts, factor: float) -> Counts:
     """`counts` of a sample, for the whole launch."""
-    return Counts(*(np.rint(getattr(counts, name) * factor).astype(np.int64) for name in NAMES))
+    return Counts(**{f.name: np.rint(getattr(counts, f.name) * factor).astype(np.int64) for f in fields(Counts)})
