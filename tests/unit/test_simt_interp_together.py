@@ -219,6 +219,21 @@ def test_waiting_for_a_flag_of_a_later_lane_and_of_a_later_cta() -> None:
     assert (got == 7).all()
 
 
+def test_the_first_cta_waits_for_the_last_of_many() -> None:
+    k = Kernel()
+    flag, out = k.array("flag", "int32"), k.array("out", "int32")
+    cta = k.op("ctaid.x")
+    with k.when(k.op("eq", cta, 0)):
+        with k.repeat() as loop:
+            k.test(loop, k.op("eq", k.load(flag, 0), 0))
+    with k.when(k.op("eq", cta, 199)):
+        k.store(flag, 0, 1)
+    k.store(out, cta, k.load(flag, 0))
+    got = np.zeros(200, np.int32)
+    k.run(200, 1024, np.zeros(1, np.int32), got)
+    assert got[0] == 1 and got[199] == 1
+
+
 def mma_operands(k: Kernel, base: Any, count: int) -> tuple[Any, ...]:
     return tuple(k.load(base, k.op("add", k.op("mul", k.op("laneid"), count), j)) for j in range(count))
 

@@ -67,6 +67,10 @@ def fma(a: Array, b: Array, c: Array) -> Array:
     """a * b + c, rounded once (through a wider type)."""
     if is_int(a.dtype):
         return a * b + c
+    if a.dtype == np.float32:  # the casts in NumPy's buffers, not through memory
+        product = np.multiply(a, b, dtype=np.float64)
+        out = np.empty(np.broadcast_shapes(product.shape, c.shape), np.float32)
+        return np.add(product, c, out=out, dtype=np.float64, casting="same_kind")
     wide = np.longdouble if a.dtype == np.float64 else np.float64
     return (a.astype(wide) * b.astype(wide) + c.astype(wide)).astype(a.dtype)
 

@@ -111,11 +111,11 @@ def _shared_bytes(program: SimtProgram, dynamic: int) -> int:
 
 def _chunks(ctas: Any, launch: Launch, flow: Flow) -> Iterator[Any]:
     """Runs of CTAs in order; those that are recorded apart from the others."""
-    lanes = RESIDENT if "atomic" in flow.waiting else LANES
+    lanes = RESIDENT if flow.resident else LANES
     local = sum(int(np.prod(b.shape)) * DTYPES[b.dtype].itemsize for b in launch.program.buffers if b.space == "local" and b.shape)
     cta = max(launch.shared_bytes, local * launch.geometry.threads, 1)
     step = max(1, min(lanes // launch.geometry.threads, MEMORY // cta))
-    if "atomic" in flow.waiting or not launch.record:
+    if flow.resident or not launch.record:
         pieces = [ctas]
     else:
         wanted = np.isin(ctas, list(launch.record))

@@ -5,19 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpusim.interp.simt.liveness import exposed, targets, walk
-from gpusim.ir.simt.nodes import Atomic, Barrier, Load, Sleep
+from gpusim.ir.simt.nodes import Atomic, Barrier, Load, Reg, Sleep
 from gpusim.lower.simt.code import Block, Code, Exit, Jump
 
 
 @dataclass(frozen=True)
 class Flow:
     """waiting: per block, "" | "atomic" (in a loop with an atomic whose old value is used) | "load" (in a loop that reads memory others may
-    write, and writes none). reach[b]: blocks that b can get to over at least one edge. idle[b]: from b a lane does nothing more but exit."""
+    write, and writes none). resident: CTAs may wait for CTAs. reach[b]: blocks that b can get to over at least one edge. idle[b]: from b a lane does nothing more but exit."""
 
     waiting: tuple[str, ...]
     reach: tuple[frozenset[int], ...]
     idle: tuple[bool, ...]
     carried: dict[int, frozenset[int]]
+    resident: bool
 
 
 def analyse(code: Code) -> Flow:
@@ -25,6 +26,7 @@ def analyse(code: Code) -> Flow:
     succ = [targets(block.end) for block in code.blocks]
     waiting = [""] * n
     carried: dict[int, frozenset[int]] = {}
+    resident = False
     for block in code.blocks:
         for head in succ[block.id]:
             if head <= block.id:
@@ -34,7 +36,14 @@ def analyse(code: Code) -> Flow:
                 if kind:
                     regs = [exposed(code.blocks[i].ops) for i in range(head, block.id + 1)]
                     carried[block.id] = frozenset(r for _, defs in regs for r in defs)
-    return Flow(tuple(waiting), _reach(succ), _idle(code), carried)
+                    resident |= kind == "atomic" or _polls(code.blocks[head : block.id + 1], carried[block.id])
+    return Flow(tuple(waiting), _reach(succ), _idle(code), carried, resident)
+
+
+def _polls(blocks: tuple[Block, ...], changing: frozenset[int]) -> bool:
+    """Reads a place of global memory that stays the same in the loop."""
+    loads = (s for block in blocks for s in walk(block.ops) if isinstance(s, Load) and s.buffer.space == "global")
+    return any(not isinstance(s.index, Reg) or s.index.id not in changing for s in loads)
 
 
 def _kind(blocks: list[Block]) -> str:
