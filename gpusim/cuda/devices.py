@@ -13,7 +13,7 @@ from gpusim.errors import GpusimError
 if TYPE_CHECKING:
     from gpusim.spec.device import GpuSpec
 
-DEFAULT = "h100"
+DEFAULT = "default"
 VARIABLE = "GPUSIM_GPU"
 WARP_SIZE = 32
 MAX_THREADS_PER_BLOCK = 1024
@@ -149,7 +149,7 @@ _chosen: list[GpuSpec] = []
 
 
 def set_gpu(gpu: str | Path | GpuSpec | None) -> Device:
-    """The GPU that later launches of this process are simulated on: a name ("h100"), the path of a YAML file, or a loaded GpuSpec.
+    """The GPU that later launches of this process are simulated on: a name of `gpusim devices`, the path of a YAML file, or a loaded GpuSpec.
     None: back to the environment variable GPUSIM_GPU, or the default."""
     from gpusim.spec.device import GpuSpec
     from gpusim.spec.load import load_spec
@@ -178,7 +178,7 @@ def get_current_device() -> Device:
 def select_device(device_id: int) -> Device:
     """There is one simulated device, number 0; `set_gpu` changes which GPU it is."""
     if device_id != 0:
-        raise GpusimError(f"device {device_id} does not exist: one GPU is simulated, number 0.", hint="Choose which with gpusim.cuda.set_gpu('h200').")
+        raise GpusimError(f"device {device_id} does not exist: one GPU is simulated, number 0.", hint="gpusim.cuda.set_gpu(name) chooses which; `gpusim devices` lists them.")
     return get_current_device()
 
 

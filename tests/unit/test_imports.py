@@ -34,6 +34,7 @@ MAY_IMPORT = {
     "sweeps": "errors options spec ir trace kernels launch report",
     "validate": "errors spec ir trace kernels launch report",
     "cuda": "errors options spec ir trace frontend launch report",
+    "types": "cuda.types",
     "api": "errors options spec ir trace kernels interp launch report sweeps cuda",
     "cli": ALL_BELOW,
     "configs": "",

@@ -108,7 +108,7 @@ def test_show_prints_value_unit_and_source() -> None:
     assert rows["peak.bf16"].text == "989.4TFLOP/s" and rows["copy_engines.tma"].text == "yes"
     assert rows["dram.standard"].text == "HBM3" and rows["chip.gpc_half"].text == "0 0 1 1 1 0 0 0 1"
     text = spec_text(spec, provenance=True)
-    assert text.startswith("h100-sxm (h100, h100-sxm5): not validated")
+    assert text.startswith("h100-sxm (default, h100, h100-sxm5): not validated")
     assert all(row.path in text and row.text in text and row.source in text for row in rows.values())
     assert rows["l2.capacity"].meaning in spec_text(spec) and rows["l2.capacity"].source not in spec_text(spec)
 
