@@ -11,21 +11,24 @@ from dataclasses import dataclass, field
 
 from gpusim.ir.simt.nodes import AsyncCopy, Atomic, Imm, LdMatrix, Load, Op, Reg, Store, Value
 from gpusim.lower.simt.flow import Flow, Item
-from gpusim.lower.simt.table import FUSED, kind
+from gpusim.lower.simt.table import FUSED, chain, kind
 
 COMPARES = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 _LOGIC = frozenset(("and", "or", "xor"))
 _LAZY = frozenset(("add", "sub", "mul", "shl", "neg", "cvt"))
+_SIMPLE = frozenset(("add", "sub", "mul", "shl", "shr", "and", "or", "xor", "min", "max"))
 _SIGNS = frozenset(("add", "sub", "mul", "fma", "min", "max", "approx.rcp", "approx.rsqrt", "approx.ex2", "approx.lg2", "fdividef", *COMPARES))
 
 
 @dataclass(slots=True)
 class Fusion:
-    """folded: registers that their user computes. root: id of a user's Item -> the mnemonic it becomes. lazy: only addresses use them."""
+    """folded: registers that their user computes. root: id of a user's Item -> the mnemonic it becomes. lazy: only addresses use them.
+    either: ids of Items that choose between two results by computing the second one under a condition."""
 
     folded: set[int] = field(default_factory=set)
     root: dict[int, str] = field(default_factory=dict)
     lazy: set[int] = field(default_factory=set)
+    either: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ def _addresses(reg: Reg, use: Item, fusion: Fusion) -> bool:
 def _into(flow: Flow, fusion: Fusion, item: Item) -> None:
     user = item.stmt
     assert isinstance(user, Op)
-    if user.dst.id in fusion.lazy:
+    if user.dst.id in fusion.lazy or _choice(flow, fusion, item):
         return
     for value in user.args:
         if not isinstance(value, Reg) or value.id in fusion.lazy or value.id in fusion.folded:
@@ -103,6 +106,36 @@ def _into(flow: Flow, fusion: Fusion, item: Item) -> None:
                     fusion.folded.add(value.id)
                     fusion.root[id(item)] = root
                     break
+
+
+def _choice(flow: Flow, fusion: Fusion, item: Item) -> bool:
+    """select(c, f(x), g(y)) of integers: f(x), then g(y) under a condition into the same register."""
+    user = item.stmt
+    if not isinstance(user, Op) or user.op != "select" or kind(user.dst.dtype) != "i" or item.guards:
+        return False
+    sides = [side(flow, v) for v in user.args[1:]]
+    for made in (s for row in sides for s in row):
+        if not isinstance(made.stmt, Op) or not _alone(flow, made.stmt.dst.id, item, made):
+            return False
+    if not all(row and row[-1].stmt.op in _SIMPLE for row in sides):  # type: ignore[union-attr]
+        return False
+    fusion.either.add(id(item))
+    fusion.folded.update(s.stmt.dst.id for row in sides for s in row if isinstance(s.stmt, Op))
+    return True
+
+
+def side(flow: Flow, value: Value) -> list[Item]:
+    """What computes one side of a choice: conversions that keep the bits, then the operation."""
+    found: list[Item] = []
+    while isinstance(value, Reg):
+        made = flow.single(value.id)
+        if made is None or not isinstance(made.stmt, Op):
+            return []
+        found.append(made)
+        if made.stmt.op != "cvt" or chain("cvt", made.stmt.args[0].dtype, made.stmt.dst.dtype):
+            return found
+        value = made.stmt.args[0]
+    return []
 
 
 def _alone(flow: Flow, reg: int, item: Item, made: Item) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpusim.ir.simt.nodes import Imm, Op, Reg, Value
 from gpusim.lower.simt.flow import Item
-from gpusim.lower.simt.fuse import COMPARES, setp
+from gpusim.lower.simt.fuse import COMPARES, setp, side
 from gpusim.lower.simt.sums import special
 from gpusim.lower.simt.table import chain, kind, words
 from gpusim.lower.simt.writer import Writer
@@ -26,6 +26,8 @@ def operation(w: Writer, item: Item) -> None:
         _special(w, stmt)
     elif stmt.op == "mov":
         _move(w, stmt)
+    elif id(item) in w.fusion.either:
+        _either(w, stmt)
     elif stmt.op == "not" and stmt.dst.dtype == "bool" and isinstance(stmt.args[0], Reg):
         w.bind(stmt.dst, w.operands(stmt.args)[0])
     else:
@@ -112,6 +114,19 @@ def _compute(w: Writer, item: Item) -> None:
     _define_last(w, stmt.dst, at)
     if number is not None and not item.guards:
         w.remember(("number", number), w.block if at is None else at, w.machine(stmt.dst.id))
+
+
+def _either(w: Writer, stmt: Op) -> None:
+    """Both sides of a choice into one register, the second under the condition."""
+    machine = w.fresh()
+    condition: tuple[int, ...] = ()
+    for value in stmt.args[1:]:
+        made = side(w.flow, value)[-1]
+        assert isinstance(made.stmt, Op)
+        srcs = (*w.operands(made.stmt.args), *_constants(w, made), *condition)
+        w.emit(_mnemonics(w, made)[-1], (machine,), srcs)
+        condition = (machine, *w.operands(stmt.args[:1]))
+    w.bind(stmt.dst, machine)
 
 
 def _in_front(w: Writer, item: Item) -> int | None:
