@@ -11,8 +11,9 @@ from gpusim.lower.simt.code import Block, Code, Exit, Jump
 
 @dataclass(frozen=True)
 class Flow:
-    """waiting: per block, "" | "atomic" (in a loop with an atomic whose old value is used) | "load" (in a loop that reads memory others may
-    write, and writes none). resident: CTAs may wait for CTAs. reach[b]: blocks that b can get to over at least one edge. idle[b]: from b a lane does nothing more but exit."""
+    """waiting: per block, "" | "atomic" (in a loop with an atomic whose old value is used) | "load" (in a loop that reads memory which others
+    may write). resident: CTAs may wait for CTAs. reach[b]: blocks that b can get to over at least one edge. idle[b]: from b a lane does
+    nothing more but exit. carried[b]: registers written in the loop that ends at b."""
 
     waiting: tuple[str, ...]
     reach: tuple[frozenset[int], ...]
