@@ -1,14 +1,15 @@
 """The order of issue inside a block: a list scheduler, longest way to the end first, as compilers hoist loads.
 
-Latencies only rank instructions here; the cost table of the machine is elsewhere.
+An instruction moves ahead of at most `WINDOW` others: a compiler that hoists further runs out of registers. Latencies only rank instructions here; the cost table of the machine is elsewhere.
 """
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 
 from gpusim.lower.simt.code import Instr
+
+WINDOW = 32
 
 _LATENCY = {
     "LDG": 60, "LDL": 60, "ATOMG": 60, "LDS": 24, "LDSM": 30, "ATOMS": 30, "SHFL": 24, "HMMA": 20, "LDC": 12, "S2R": 20, "S2UR": 20, "S2R.CTAID": 20,
@@ -24,33 +25,33 @@ def latency(op: str) -> int:
     return _LATENCY.get(op, 18 if op.startswith("MUFU") else 4)
 
 
-def schedule(rows: Sequence[Instr], window: int = 4000) -> list[Instr]:
+def schedule(rows: Sequence[Instr], window: int = WINDOW) -> list[Instr]:
     """`rows` in the order of issue. Keeps dependencies through registers and memory, and everything on its side of a barrier."""
-    if len(rows) < 3 or len(rows) > window:
+    if len(rows) < 3:
         return list(rows)
     succ, waits = _dependences(rows)
     height = [0] * len(rows)
     for i in reversed(range(len(rows))):
         height[i] = latency(rows[i].op) + max((height[j] for j in succ[i]), default=0)
-    ready = [(-height[i], i) for i in range(len(rows)) if not waits[i]]
-    heapq.heapify(ready)
-    order: list[Instr] = []
     free = [0] * len(rows)
-    clock = 0
-    later: list[tuple[int, int, int]] = []
-    while ready or later:
-        while later and (later[0][0] <= clock or not ready):
-            clock = max(clock, later[0][0])
-            _, rank, i = heapq.heappop(later)
-            heapq.heappush(ready, (rank, i))
-        _, i = heapq.heappop(ready)
-        order.append(rows[i])
-        for j in succ[i]:
-            free[j] = max(free[j], clock + latency(rows[i].op))
+    ready = [i for i in range(len(rows)) if not waits[i]]
+    order: list[Instr] = []
+    done = [False] * len(rows)
+    clock = oldest = 0
+    while ready:
+        near = [i for i in ready if i < oldest + window] or [min(ready)]
+        chosen = min(near, key=lambda i: (max(free[i] - clock, 0), -height[i], i))
+        clock = max(clock, free[chosen]) + 1
+        ready.remove(chosen)
+        done[chosen] = True
+        order.append(rows[chosen])
+        while oldest < len(rows) and done[oldest]:
+            oldest += 1
+        for j in succ[chosen]:
+            free[j] = max(free[j], clock - 1 + latency(rows[chosen].op))
             waits[j] -= 1
             if not waits[j]:
-                heapq.heappush(later, (free[j], -height[j], j))
-        clock += 1
+                ready.append(j)
     return order
 
 

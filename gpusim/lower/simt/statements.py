@@ -84,8 +84,15 @@ def _store(w: Writer, item: Item) -> None:
 
 
 def _in_registers(w: Writer, values: tuple[Value, ...]) -> tuple[int, ...]:
-    """Stores and the like take no constants but zero."""
-    return tuple(m for v in values for m in ((w.constant(v),) if isinstance(v, Imm) and v.value else w.operands((v,))))
+    """Stores and the like take no constants but zero: the register is set right before."""
+    found: list[int] = []
+    for value in values:
+        if isinstance(value, Imm) and value.value:
+            found.append(w.fresh())
+            w.emit("IMAD.MOV", found[-1:])
+        else:
+            found += w.operands((value,))
+    return tuple(found)
 
 
 def _atomic(w: Writer, item: Item) -> None:
