@@ -84,7 +84,21 @@ def _segment(op: str, data: Array, place: int, args: list[Array], old: Array) ->
         chain = _REDUCE[op].accumulate(np.concatenate((old[:1], args[0])))
         old[1:] = chain[1:-1]
         data[place] = chain[-1]
+    elif op == "cas":
+        data[place] = _swaps(old, data[place], *args)
     else:
         for i in range(len(old)):
             old[i] = data[place]
             data[place] = step(op, old[i : i + 1], *(a[i : i + 1] for a in args))[0]
+
+
+def _swaps(old: Array, now: Any, expected: Array, new: Array) -> Any:
+    """Compare-and-swap on one word: from one lane that finds what it expects to the next."""
+    at, n, window = 0, len(old), 16
+    while at < n:
+        hit = np.flatnonzero(expected[at : at + window] == now)
+        end = at + int(hit[0]) + 1 if len(hit) else min(n, at + window)
+        old[at:end] = now
+        now, window = (new[end - 1], 16) if len(hit) else (now, window * 4)
+        at = end
+    return now
