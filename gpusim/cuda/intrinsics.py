@@ -133,6 +133,9 @@ atomic = _space(
     compare_and_swap="atomic.compare_and_swap(a, expected, new): cas of a[0]; the old value.",
 )
 
+cg = _space("cg", this_grid="cg.this_grid(): the group of all threads of the grid; its sync() waits for all of them.")
+grid_group = _space("grid_group", sync="sync(): wait for all threads of the grid.")
+
 # --- arithmetic
 popc = Intrinsic("popc", "popc(x): how many bits are set.")
 brev = Intrinsic("brev", "brev(x): the bits in reverse order.")
@@ -203,7 +206,7 @@ libdevice = _libdevice()
 
 def names() -> dict[str, Any]:
     """Everything this module offers, by the name behind `cuda.`."""
-    return {n: v for n, v in globals().items() if isinstance(v, Intrinsic | Special | Namespace)}
+    return {n: v for n, v in globals().items() if isinstance(v, Intrinsic | Special | Namespace) and n != "grid_group"}
 
 
 __all__ = sorted(names())

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpusim.cuda.intrinsics import Intrinsic
 from gpusim.cuda.types import ScalarType
-from gpusim.frontend.arrays import named_type
+from gpusim.frontend.arrays import flat, load, named_type, store
+from gpusim.frontend.choices import each
 from gpusim.frontend.context import Context, is_nonneg
-from gpusim.frontend.operands import Array, Group, Operand, Scalar, Static, described
+from gpusim.frontend.operands import Array, Choice, Group, Operand, Scalar, Static, described
 from gpusim.frontend.typing import is_float
+from gpusim.ir.simt.nodes import For, Imm, Reg
 
 Args = tuple[Operand, ...]
 
@@ -63,7 +65,16 @@ def call(ctx: Context, node: ast.Call) -> Operand:
     made = Call(ctx, node, text, args, keywords)
     if hasattr(function, "py_func"):
         return inline(made, function)
-    return _handler(made, function)(made)
+    return _for_each_choice(made, _handler(made, function))
+
+
+def _for_each_choice(made: Call, handler: Handler) -> Operand:
+    """handler(made); where an argument is one of several arrays, once for each."""
+    k = next((k for k, arg in enumerate(made.args) if isinstance(arg, Choice)), None)
+    if k is None:
+        return handler(made)
+    before, behind = made.args[:k], made.args[k + 1 :]
+    return each(made.ctx, made.node, made.args[k], lambda one: _for_each_choice(replace(made, args=(*before, one, *behind)), handler))
 
 
 def _function(ctx: Context, node: ast.Call) -> Any:
@@ -97,7 +108,35 @@ def _handler(made: Call, function: Any) -> Handler:
 def _numpy(table: dict[str, Handler], function: Any) -> Handler | None:
     module = getattr(function, "__module__", None) or ""
     is_numpy = type(function).__name__ == "ufunc" or module.split(".")[0] == "numpy"
-    return table.get(function.__name__) if is_numpy else None
+    found = table.get(function.__name__) if is_numpy else None
+    return found and elementwise(found)
+
+
+def elementwise(handler: Handler) -> Handler:
+    """A function of NumPy; given arrays, the last of which takes the results, the thread does all their elements."""
+
+    def handle(made: Call) -> Operand:
+        target = made.args[-1] if made.args else None
+        if not any(isinstance(a, Array) for a in made.args):
+            return handler(made)
+        if not isinstance(target, Array) or any(isinstance(a, Array) and a.ndim != 1 for a in made.args):
+            made.refuse(f"{made.text} of whole arrays without one for the results.", f"Give single elements, or one-dimensional arrays: {made.text}(x, out).")
+        return _every_element(made, handler, target)  # type: ignore[arg-type]
+
+    return handle
+
+
+def _every_element(made: Call, handler: Handler, target: Array) -> Operand:
+    ctx = made.ctx
+    k = Scalar(ctx.variable(f"k.{made.node.lineno}.{made.node.col_offset}", "int64"), None, True)
+    stop = ctx.extent(target.shape[0])
+    with ctx.collect() as body:
+        parts = tuple(Scalar(load(ctx, a, flat(ctx, made.node, a, (k,)))[0]) if isinstance(a, Array) else a for a in made.args[:-1])
+        value = ctx.scalar(handler(replace(made, args=parts)), made.node).value
+        store(ctx, made.node, target, flat(ctx, made.node, target, (k,)), (value,))
+    if isinstance(k.value, Reg):
+        ctx.emit(For(k.value, Imm(0, "int64"), stop, Imm(1, "int64"), tuple(body), ctx.line))
+    return target
 
 
 def _advice(function: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpusim.cuda.intrinsics import grid_group
 from gpusim.frontend import arrays
 from gpusim.frontend.arithmetic import apply
 from gpusim.frontend.builtin_calls import ranged
@@ -9,7 +10,7 @@ from gpusim.frontend.calls import Call, Handler
 from gpusim.frontend.logic import truth
 from gpusim.frontend.math_calls import cube_root
 from gpusim.frontend.memory_calls import MEMORY, NOTHING
-from gpusim.frontend.operands import Group, Operand, Scalar, literal
+from gpusim.frontend.operands import Group, Operand, Scalar, Static, literal
 from gpusim.frontend.typing import BITS, UNSIGNED, integer_result, is_float, is_integer, mixed_float, real, unify
 from gpusim.ir.simt.nodes import Barrier, Fence, Imm, Sleep, Value, Warp
 
@@ -68,6 +69,17 @@ def fence(scope: str) -> Handler:
         return NOTHING
 
     return handle
+
+
+def _this_grid(made: Call) -> Operand:
+    made.bound("")
+    return Static(grid_group)
+
+
+def _grid_sync(made: Call) -> Operand:
+    made.bound("")
+    made.ctx.emit(Barrier("grid", line=made.ctx.line))
+    return Scalar(Imm(1, "int32"))
 
 
 def shuffle(op: str, third: str) -> Handler:
@@ -270,6 +282,8 @@ CUDA: dict[str, Handler] = {
     "syncthreads": barrier(""),
     **{f"syncthreads_{op}": barrier(op) for op in ("count", "and", "or")},
     "syncwarp": _syncwarp,
+    "cg.this_grid": _this_grid,
+    "grid_group.sync": _grid_sync,
     "threadfence": fence("gpu"),
     "threadfence_block": fence("cta"),
     "threadfence_system": fence("system"),

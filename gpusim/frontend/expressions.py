@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpusim.frontend import arithmetic, arrays, attributes, calls, logic
+from gpusim.frontend.choices import each
 from gpusim.frontend.context import Context
 from gpusim.frontend.names import lookup, wrap
 from gpusim.frontend.operands import Array, Conflict, Group, Operand, Scalar, Static
@@ -69,14 +70,14 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Operand:
     base = evaluate(ctx, node.value)
     if isinstance(base, Group):
         return _item(ctx, node, base)
-    array = arrays.as_array(ctx, base, node)
     if isinstance(node.slice, ast.Constant) and node.slice.value is Ellipsis:
-        return array
+        return base
     if isinstance(node.slice, ast.Slice):
         if node.slice.lower is node.slice.upper is node.slice.step is None:
-            return array
+            return base
         ctx.refuse(node, "A slice of an array.", "Index single elements; add the start to the index instead.")
-    return arrays.read(ctx, node, array, arrays.indices(ctx, node))
+    index = None if isinstance(base, Scalar) else arrays.indices(ctx, node)
+    return each(ctx, node, base, lambda one: arrays.read(ctx, node, arrays.as_array(ctx, one, node), index or ()))
 
 
 def _item(ctx: Context, node: ast.Subscript, base: Group) -> Operand:
@@ -110,7 +111,7 @@ def _imm(k: int) -> Any:
 
 
 def _attribute(ctx: Context, node: ast.Attribute) -> Operand:
-    return attributes.attribute(ctx, node, evaluate(ctx, node.value))
+    return each(ctx, node, evaluate(ctx, node.value), lambda base: attributes.attribute(ctx, node, base))
 
 
 def _call(ctx: Context, node: ast.Call) -> Operand:

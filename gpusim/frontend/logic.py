@@ -6,7 +6,7 @@ import ast
 
 from gpusim.frontend.arithmetic import COMPARE, compare
 from gpusim.frontend.context import Context, is_nonneg
-from gpusim.frontend.operands import Array, Group, Operand, Scalar, Static, described, literal
+from gpusim.frontend.operands import Array, Choice, Group, Operand, Scalar, Static, described, literal
 from gpusim.frontend.typing import is_integer, unify
 from gpusim.ir.simt.nodes import If, Imm, Op, Reg, Stmt, Value
 
@@ -79,7 +79,7 @@ def boolean(ctx: Context, node: ast.BoolOp) -> Operand:
         right = ctx.evaluate(ctx, rest)
     if isinstance(left, Scalar) and isinstance(right, Scalar) and left.dtype == right.dtype == "bool":
         return Scalar(_short(ctx, every, left.value, right.value, out))
-    return _choose(ctx, node, decided, (right, out), (left, [])) if every else _choose(ctx, node, decided, (left, []), (right, out))
+    return choose(ctx, node, decided, (right, out), (left, [])) if every else choose(ctx, node, decided, (left, []), (right, out))
 
 
 def negate(ctx: Context, node: ast.UnaryOp) -> Scalar:
@@ -96,14 +96,17 @@ def conditional(ctx: Context, node: ast.IfExp) -> Operand:
         yes = ctx.evaluate(ctx, node.body)
     with ctx.collect() as no_out:
         no = ctx.evaluate(ctx, node.orelse)
-    return _choose(ctx, node, cond, (yes, yes_out), (no, no_out))
+    return choose(ctx, node, cond, (yes, yes_out), (no, no_out))
 
 
-def _choose(ctx: Context, node: ast.AST, cond: Value, yes: tuple[Operand, list[Stmt]], no: tuple[Operand, list[Stmt]]) -> Operand:
+def choose(ctx: Context, node: ast.AST, cond: Value, yes: tuple[Operand, list[Stmt]], no: tuple[Operand, list[Stmt]]) -> Operand:
     """yes if cond else no; each side is an operand and the statements that compute it."""
     if yes[0] == no[0]:
         ctx.out += yes[1]
         return yes[0]
+    if isinstance(yes[0], Array) and isinstance(no[0], Array) and _alike(yes[0], no[0]):
+        ctx.out += yes[1] + no[1]
+        return Choice(ctx.op("select", (cond, Imm(0, "int32"), Imm(1, "int32")), "int32"), (yes[0], no[0]))
     pairs = _pairs(ctx, node, yes[0], no[0])
     cheap = is_cheap(yes[1]) and is_cheap(no[1])
     outs = ctx.out, ctx.out
@@ -115,6 +118,10 @@ def _choose(ctx: Context, node: ast.AST, cond: Value, yes: tuple[Operand, list[S
     if not cheap:
         ctx.emit(If(cond, tuple(yes[1]), tuple(no[1]), ctx.line))
     return Group(tuple(results)) if isinstance(yes[0], Group) else results[0]
+
+
+def _alike(a: Array, b: Array) -> bool:
+    return a.buffer.dtype == b.buffer.dtype and a.ndim == b.ndim and a.offset is None and b.offset is None
 
 
 def _pairs(ctx: Context, node: ast.AST, yes: Operand, no: Operand) -> list[tuple[Scalar, Scalar]]:

@@ -44,6 +44,14 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several arrays of the same type and dimensions: `options[which]`. `which` is an int32 per lane."""
+
+    which: Value
+    options: tuple[Array, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """A tuple. Each item stands for itself; tuples exist only here, not in the program."""
 
@@ -75,7 +83,7 @@ class Conflict:
     second_line: int
 
 
-Operand = Scalar | Array | Group | Static | Range | Conflict
+Operand = Scalar | Array | Choice | Group | Static | Range | Conflict
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +103,8 @@ def described(operand: Operand) -> str:
         return operand.dtype
     if isinstance(operand, Array):
         return f"{operand.ndim}-dimensional {operand.buffer.dtype} array '{operand.buffer.name}'"
+    if isinstance(operand, Choice):
+        return f"choice of arrays ({', '.join(repr(a.buffer.name) for a in operand.options)})"
     if isinstance(operand, Group):
         return f"tuple of {len(operand.items)}"
     if isinstance(operand, Static):

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpusim.frontend import arrays, loops
 from gpusim.frontend.arithmetic import binary
+from gpusim.frontend.choices import each
 from gpusim.frontend.context import Context
 from gpusim.frontend.inline import always_returns, give_back, has_return
 from gpusim.frontend.logic import condition
@@ -149,29 +150,41 @@ def _store(ctx: Context, target: ast.Subscript, value: Operand) -> None:
     base = ctx.evaluate(ctx, target.value)
     if isinstance(base, Group):
         ctx.refuse(target, "A tuple's item is assigned.", "Use a cuda.local.array, or build a new tuple.")
-    array = arrays.as_array(ctx, base, target)
     if isinstance(target.slice, ast.Slice):
         ctx.refuse(target, "A slice is assigned.", "Write a loop over the elements.")
-    index = arrays.element(ctx, target, array, arrays.indices(ctx, target))
-    arrays.store(ctx, target, array, index, (ctx.scalar(value, target, "The value").value,))
+    index = arrays.indices(ctx, target)
+    number = ctx.scalar(value, target, "The value").value
+
+    def one(operand: Operand) -> Operand:
+        array = arrays.as_array(ctx, operand, target)
+        arrays.store(ctx, target, array, arrays.element(ctx, target, array, index), (number,))
+        return Static(None)
+
+    each(ctx, target, base, one)
 
 
 def _augmented(ctx: Context, node: ast.AugAssign) -> None:
     """x += v. The index of an element is computed once."""
     if isinstance(node.target, ast.Subscript):
-        array = arrays.as_array(ctx, ctx.evaluate(ctx, node.target.value), node.target)
-        if isinstance(node.target.slice, ast.Slice):
-            ctx.refuse(node.target, "A slice is assigned.", "Write a loop over the elements.")
-        index = arrays.element(ctx, node.target, array, arrays.indices(ctx, node.target))
-        old = Scalar(arrays.load(ctx, array, index)[0])
-        new = binary(ctx, node, node.op, old, ctx.scalar(ctx.evaluate(ctx, node.value), node.value))
-        arrays.store(ctx, node, array, index, (new.value,))
+        target = node.target
+        each(ctx, node, ctx.evaluate(ctx, target.value), lambda base: _augmented_element(ctx, node, target, base))
         return
     if not isinstance(node.target, ast.Name):
         ctx.refuse(node, f"'{ast.unparse(node.target)}' cannot be assigned in a kernel.", "Assign to a variable or to an element of an array.")
     load = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
     expression = ast.copy_location(ast.BinOp(load, node.op, node.value), node)
     assign(ctx, node.target.id, ctx.evaluate(ctx, expression))
+
+
+def _augmented_element(ctx: Context, node: ast.AugAssign, target: ast.Subscript, base: Operand) -> Operand:
+    array = arrays.as_array(ctx, base, target)
+    if isinstance(target.slice, ast.Slice):
+        ctx.refuse(target, "A slice is assigned.", "Write a loop over the elements.")
+    index = arrays.element(ctx, target, array, arrays.indices(ctx, target))
+    old = Scalar(arrays.load(ctx, array, index)[0])
+    new = binary(ctx, node, node.op, old, ctx.scalar(ctx.evaluate(ctx, node.value), node.value))
+    arrays.store(ctx, node, array, index, (new.value,))
+    return Static(None)
 
 
 def _return(ctx: Context, node: ast.Return) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from gpusim.frontend.context import Context, LoopEdges, is_nonneg
-from gpusim.frontend.operands import Array, Bound, Conflict, Env, Group, Operand, Scalar, described, is_variable, literal
+from gpusim.frontend.operands import Array, Bound, Choice, Conflict, Env, Group, Operand, Scalar, described, is_variable, literal
 from gpusim.frontend.typing import unify
-from gpusim.ir.simt.nodes import Reg, Stmt
+from gpusim.ir.simt.nodes import Imm, Reg, Stmt, Value
 
 
 def assign(ctx: Context, name: str, operand: Operand) -> None:
@@ -24,6 +24,10 @@ def _stored(ctx: Context, name: str, operand: Operand) -> Operand:
         return Scalar(reg, known, nonneg)
     if isinstance(operand, Group):
         return Group(tuple(_stored(ctx, f"{name}.{k}", item) for k, item in enumerate(operand.items)))
+    if isinstance(operand, Choice):
+        which = ctx.variable(f"{name}.which", "int32")
+        ctx.move(which, operand.which)
+        return Choice(which, operand.options)
     if isinstance(operand, Array) and operand.offset is not None:
         offset = ctx.variable(f"{name}.offset", operand.offset.dtype)
         ctx.move(offset, operand.offset)
@@ -41,6 +45,10 @@ def _copy(ctx: Context, item: Operand) -> Operand:
         dst = ctx.temp(item.dtype)
         ctx.move(dst, item.value)
         return Scalar(dst, item.known, item.nonneg)
+    if isinstance(item, Choice):
+        which = ctx.temp("int32")
+        ctx.move(which, item.which)
+        return Choice(which, item.options)
     return Group(copies(ctx, item.items)) if isinstance(item, Group) else item
 
 
@@ -57,7 +65,11 @@ def canonical(ctx: Context, name: str, operand: Operand) -> Operand:
         return Scalar(ctx.variable(name, operand.dtype))
     if isinstance(operand, Group):
         return Group(tuple(canonical(ctx, f"{name}.{k}", item) for k, item in enumerate(operand.items)))
-    return operand
+    return Choice(ctx.variable(f"{name}.which", "int32"), operand.options) if isinstance(operand, Choice) else operand
+
+
+def _options(operand: Array | Choice) -> tuple[Array, ...]:
+    return operand.options if isinstance(operand, Choice) else (operand,)
 
 
 def join(ctx: Context, name: str, a: Bound, b: Bound) -> Bound:
@@ -77,6 +89,10 @@ def _join(ctx: Context, name: str, a: Bound, b: Bound) -> Operand:
     if isinstance(x, Group) and isinstance(y, Group) and len(x.items) == len(y.items):
         items = (_join(ctx, f"{name}.{k}", Bound(i, a.line), Bound(j, b.line)) for k, (i, j) in enumerate(zip(x.items, y.items, strict=True)))
         return Group(tuple(items))
+    if isinstance(x, Array | Choice) and isinstance(y, Array | Choice):
+        options = tuple(dict.fromkeys((*_options(x), *_options(y))))
+        if len({(a.buffer.dtype, a.ndim, a.buffer.space == "const") for a in options}) == 1 and all(a.offset is None for a in options):
+            return Choice(ctx.variable(f"{name}.which", "int32"), options)
     return y if isinstance(y, Conflict) else Conflict(described(x), a.line, described(y), b.line)
 
 
@@ -85,9 +101,25 @@ def conform(ctx: Context, source: Operand, target: Operand) -> None:
     if isinstance(source, Scalar) and isinstance(target, Scalar):
         if isinstance(target.value, Reg):
             ctx.move(target.value, source.known or source.value) if source.value != target.value else None
+    elif isinstance(target, Choice) and isinstance(source, Array | Choice):
+        _choose(ctx, source, target)
     elif isinstance(source, Group) and isinstance(target, Group):
         for s, t in zip(source.items, target.items, strict=True):
             conform(ctx, s, t)
+
+
+def _choose(ctx: Context, source: Array | Choice, target: Choice) -> None:
+    """target.which = the number that the source's array has among the target's options."""
+    numbers = [Imm(target.options.index(a), "int32") for a in _options(source)]
+    value: Value = numbers[-1]
+    if isinstance(source, Choice) and [i.value for i in numbers] == list(range(len(numbers))):
+        value = source.which
+    elif isinstance(source, Choice):
+        for k in range(len(numbers) - 2, -1, -1):
+            hit = ctx.op("eq", (source.which, Imm(k, "int32")), "bool")
+            value = ctx.op("select", (hit, numbers[k], value), "int32")
+    if isinstance(target.which, Reg):
+        ctx.move(target.which, value)
 
 
 def meet(ctx: Context, one: Env, one_out: list[Stmt], other: Env, other_out: list[Stmt]) -> Env:

@@ -407,6 +407,35 @@ def test_constants_of_the_module() -> None:
     np.testing.assert_allclose(out, [WEIGHTS[1, i % 3] + 3 + 2 + 1 + math.pi for i in range(32)], rtol=1e-6)
 
 
+@cuda.jit
+def swapped(x, out):
+    a = cuda.local.array(4, float64)
+    b = cuda.local.array(4, float64)
+    i = cuda.grid(1)
+    for k in range(4):
+        a[k] = x[k] + i
+    src, dst = a, b
+    for _ in range(3):
+        for k in range(len(src)):
+            dst[k] = src[(k + 1) % 4] * 2
+            dst[k] += 1
+        src, dst = dst, src
+    rows = x if i % 2 else out
+    for k in range(4):
+        out[i] += src[k] + rows[k % 1] * rows.size
+    cuda.atomic.add(rows, i % 1 + 5, 1)
+
+
+def test_a_variable_may_be_one_of_several_arrays() -> None:
+    x, out = np.arange(8.0), np.zeros(32)
+    run(swapped, [x, out], threads=4)
+    values = [np.roll(np.arange(4.0) + i, 0) for i in range(4)]
+    for _ in range(3):
+        values = [np.roll(v, -1) * 2 + 1 for v in values]
+    assert x[5] == 5 + 2 and out[5] == 2
+    assert [out[1], out[3]] == [v.sum() for v in (values[1], values[3])]
+
+
 # --- device functions
 
 
@@ -470,6 +499,21 @@ def together(x, out):
     lo, hi = cuda.unpack_bf16(cuda.pack_bf16(x[i], 1))
     out[i] = b + old + c + cuda.popc(b) + cuda.bitcast(x[i], int32) + cuda.libdevice.fast_expf(x[i]) + lo + hi
     cuda.threadfence_block()
+
+
+@cuda.jit
+def whole(x, out):
+    g = cuda.cg.this_grid()
+    np.sin(x, out)
+    g.sync()
+    out[0] = np.sin(x[0])
+
+
+def test_grid_barrier_and_whole_array_functions() -> None:
+    program = translate(whole, (F32, F32))
+    assert [b.kind for b in found(program, n.Barrier)] == ["grid"]
+    (loop,) = found(program, n.For)
+    assert [type(s).__name__ for s in loop.body] == ["Load", "Op", "Store"]
 
 
 def test_warp_and_atomic_nodes() -> None:

@@ -129,7 +129,7 @@ class Warp:
 @dataclass(frozen=True, slots=True)
 class Barrier:
     """kind "cta": all threads of the CTA (syncthreads); with op "count" | "and" | "or" also reduces `value` into dst.
-    kind "warp": the lanes in `value` (syncwarp; None: all)."""
+    kind "warp": the lanes in `value` (syncwarp; None: all). kind "grid": all live threads of the grid (cooperative launch)."""
 
     kind: str
     op: str = ""
