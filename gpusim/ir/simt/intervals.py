@@ -7,6 +7,8 @@ loop's own test (widening and narrowing of abstract interpretation).
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,10 +17,10 @@ from gpusim.ir.simt.nodes import Break, Continue, For, If, Imm, Load, Op, Reg, R
 from gpusim.ir.simt.ranges import COMPARED, OPPOSITE, Range, fits, result, union, whole
 from gpusim.ir.simt.rewrites.constants import bounds, is_integer
 from gpusim.ir.simt.rewrites.names import exposed
-from gpusim.ir.simt.walk import assigned, reads, writes
+from gpusim.ir.simt.walk import assigned, reads, walk, writes
 
 Env = dict[int, Range]
-_ROUNDS = 3
+_ROUNDS, _STEPS = 4, 3  # looks at a loop until its ranges are given up; of those, how many try constants of the program
 
 
 @dataclass(slots=True)
@@ -55,6 +57,7 @@ class _Walk:
     def __init__(self, program: SimtProgram, facts: LaunchFacts) -> None:
         self.analysis = Analysis()
         self.coordinates = _coordinates(facts)
+        self.constants = _constants(program)
         self.recording = True
         self.clock = 0
         self.version: dict[int, int] = {}
@@ -73,7 +76,7 @@ class _Walk:
     # statements; an Env that is None: no lane gets here
 
     def body(self, body: tuple[Stmt, ...], env: Env | None, breaks: list[Env], continues: list[Env]) -> Env | None:
-        for stmt in body:
+        for stmt in body if env is not None else ():
             if env is None:
                 return None
             if isinstance(stmt, If):
@@ -94,7 +97,7 @@ class _Walk:
         args = tuple([self.range(a, env) for a in reads(stmt)])
         made: Range | None = None
         if type(stmt) is Op:
-            made = self.operation(stmt, args)
+            made = self.operation(stmt, self.chosen(stmt, env) if stmt.op == "select" else args)
         elif isinstance(stmt, Load) and stmt.buffer.data and is_integer(stmt.buffer.dtype):
             made = (min(stmt.buffer.data), max(stmt.buffer.data))
         versions = tuple([self.version.get(a.id, 0) for a in reads(stmt) if isinstance(a, Reg)]) if type(stmt) is Op else ()
@@ -102,6 +105,17 @@ class _Walk:
         if type(stmt) is Op:
             self.definition[stmt.dst.id] = (stmt, self.version[stmt.dst.id], versions)
         self.record(stmt, made, args)
+
+    def chosen(self, op: Op, env: Env) -> tuple[Range | None, ...]:
+        """Operands of a selection: each only has the values for which it is chosen."""
+        if not is_integer(op.dst.dtype):
+            return (0, 1), None, None
+        sides: list[Range | None] = []
+        for value, truth in ((op.args[1], True), (op.args[2], False)):
+            side = dict(env)
+            if self.refine(op.args[0], truth, side):
+                sides.append(self.range(value, side))
+        return (0, 1), *((sides * 2)[:2] or (None, None))
 
     def operation(self, op: Op, args: tuple[Range | None, ...]) -> Range | None:
         if not is_integer(op.dst.dtype):
@@ -134,8 +148,7 @@ class _Walk:
         sides = []
         for body, truth in ((stmt.then, True), (stmt.orelse, False)):
             side = dict(env)
-            self.refine(stmt.cond, truth, side)
-            sides.append(self.body(body, side, breaks, continues))
+            sides.append(self.body(body, side if self.refine(stmt.cond, truth, side) else None, breaks, continues))
             self.forget(assigned(body))
         return join(sides)
 
@@ -172,10 +185,11 @@ class _Walk:
             ends.clear()
             if tested is None:
                 return None
-            if not isinstance(stmt.cond, Imm) or not stmt.cond.value:
-                ends.append(dict(tested))
-                self.refine(stmt.cond, False, ends[-1])
-            self.refine(stmt.cond, True, tested)
+            left = dict(tested)
+            if (not isinstance(stmt.cond, Imm) or not stmt.cond.value) and self.refine(stmt.cond, False, left):
+                ends.append(left)
+            if not self.refine(stmt.cond, True, tested):
+                return None
             return join([self.body(stmt.body, tested, breaks, continues), *continues])
 
         self.stable(stmt, (*stmt.head, *stmt.body), env, iteration, breaks)
@@ -190,6 +204,8 @@ class _Walk:
         early = exposed(body)
         carried = [reg for reg in changed if reg in early and reg in env]
         top = {reg: r for reg, r in env.items() if reg not in changed or reg in carried}
+        top |= self.counting(stmt, top, set(carried))
+        carried = [reg for reg in carried if reg in top and top[reg] == env[reg]] if isinstance(stmt, For) else carried
         recording, self.recording = self.recording, False
         for round_ in range(_ROUNDS + 1) if carried else ():
             breaks.clear()
@@ -202,7 +218,7 @@ class _Walk:
                         top[reg] = union(env[reg], end[reg])
                 break
             for reg in moved:
-                top.pop(reg) if round_ == _ROUNDS or reg not in end else top.update({reg: _widened(top[reg], end[reg])})
+                top.pop(reg) if round_ == _ROUNDS or reg not in end else top.update({reg: self.widened(top[reg], end[reg], round_)})
         else:
             for reg in carried:
                 top.pop(reg, None)
@@ -213,6 +229,32 @@ class _Walk:
         self.forget(changed)
         return end
 
+    def widened(self, old: Range, new: Range, round_: int) -> Range:
+        """A bound that moved goes to the next constant of the program first, then to the end of 64 bits."""
+        low, high = old
+        if new[0] < low:
+            below = bisect_right(self.constants, new[0])
+            low = self.constants[below - 1] if below and round_ < _STEPS else -(1 << 63)
+        if new[1] > high:
+            above = bisect_left(self.constants, new[1])
+            high = self.constants[above] if above < len(self.constants) and round_ < _STEPS else (1 << 63) - 1
+        return low, high
+
+    def counting(self, stmt: For | While, env: Env, carried: set[int]) -> Env:
+        """Ranges of registers that grow by the same amount in every iteration of a For, whose number is known."""
+        if not isinstance(stmt, For):
+            return {}
+        start, stop, step = (self.range(v, env) for v in (stmt.start, stmt.stop, stmt.step))
+        if start is None or stop is None or step is None or step[0] <= 0:
+            return {}
+        times = max(0, -(-(stop[1] - start[0]) // step[0]))
+        out: Env = {}
+        for reg, by in _grown(stmt.body, carried).items():
+            amount = self.range(by, env)
+            if amount is not None:
+                out[reg] = (env[reg][0] + min(0, amount[0] * times), env[reg][1] + max(0, amount[1] * times))
+        return out
+
     # conditions
 
     def defined(self, value: Value) -> Op | None:
@@ -222,41 +264,67 @@ class _Walk:
         same = made == self.version.get(value.id) and versions == tuple([self.version.get(a.id, 0) for a in op.args if isinstance(a, Reg)])
         return op if same else None
 
-    def refine(self, cond: Value, truth: bool, env: Env) -> None:
-        """What follows for the ranges from a condition."""
+    def refine(self, cond: Value, truth: bool, env: Env) -> bool:
+        """Put into env what follows for the ranges from a condition; False if the condition cannot have this value."""
         op = self.defined(cond)
         if op is None:
-            return
+            return True
         if op.op == "not":
-            self.refine(op.args[0], not truth, env)
-        elif (op.op == "and" and truth) or (op.op == "or" and not truth):
-            for arg in op.args:
-                self.refine(arg, truth, env)
-        elif op.op in COMPARED:
-            a, b = (self.range(v, env) for v in op.args)
-            if a is not None and b is not None and is_integer(op.args[0].dtype):
-                for value, new in zip(op.args, COMPARED[op.op if truth else OPPOSITE[op.op]](a, b), strict=True):
-                    self.limit(value, new, env)
+            return self.refine(op.args[0], not truth, env)
+        if (op.op == "and" and truth) or (op.op == "or" and not truth):
+            return all(self.refine(arg, truth, env) for arg in op.args)
+        if op.op not in COMPARED or not is_integer(op.args[0].dtype):
+            return True
+        a, b = (self.range(v, env) for v in op.args)
+        if a is None or b is None:
+            return True
+        new = COMPARED[op.op if truth else OPPOSITE[op.op]](a, b)
+        return all(self.limit(value, range_, env) for value, range_ in zip(op.args, new, strict=True))
 
-    def limit(self, value: Value, new: Range, env: Env) -> None:
-        """value lies in `new`, and so does what it is a copy of."""
+    def limit(self, value: Value, new: Range, env: Env) -> bool:
+        """value lies in `new`, and so does what it is a copy of; False if it cannot."""
         old = self.range(value, env)
-        if not isinstance(value, Reg) or old is None or new[0] > new[1]:
-            return
+        if old is None:
+            return True
         new = (max(old[0], new[0]), min(old[1], new[1]))
         if new[0] > new[1]:
-            return
+            return False
+        if not isinstance(value, Reg):
+            return True
         env[value.id] = new
         op = self.defined(value)
-        if op is None:
-            return
-        source = self.range(op.args[0], env) if op.args else None
-        if op.op in ("mov", "cvt") and source is not None and fits(source, op.dst.dtype):
-            self.limit(op.args[0], new, env)
-        elif op.op in ("add", "sub") and isinstance(op.args[1], Imm) and source is not None:
+        source = self.range(op.args[0], env) if op is not None and op.args else None
+        if op is None or source is None:
+            return True
+        if op.op in ("mov", "cvt") and fits(source, op.dst.dtype):
+            return self.limit(op.args[0], new, env)
+        if op.op in ("add", "sub") and isinstance(op.args[1], Imm):
             by = int(op.args[1].value) * (1 if op.op == "add" else -1)
             if fits((source[0] + by, source[1] + by), op.dst.dtype):
-                self.limit(op.args[0], (new[0] - by, new[1] - by), env)
+                return self.limit(op.args[0], (new[0] - by, new[1] - by), env)
+        return True
+
+
+def _constants(program: SimtProgram) -> list[int]:
+    """0, and integers that the program compares with and their neighbours, sorted."""
+    compared = [stmt for stmt in walk(program.body) if isinstance(stmt, Op) and stmt.op in COMPARED]
+    found = {int(v.value) for stmt in compared for v in stmt.args if isinstance(v, Imm) and not isinstance(v.value, float)}
+    return sorted({0} | {near for value in found for near in (value - 1, value, value + 1)})
+
+
+def _grown(body: tuple[Stmt, ...], carried: set[int]) -> dict[int, Value]:
+    """Carried registers whose only assignment in the body is, at its top level, reg + something that the body does not assign."""
+    times = Counter(reg.id for stmt in walk(body) for reg in writes(stmt))
+    sums = {stmt.dst.id: stmt for stmt in body if isinstance(stmt, Op) and stmt.op == "add" and times[stmt.dst.id] == 1}
+    out: dict[int, Value] = {}
+    for stmt in body:
+        if not isinstance(stmt, Op) or stmt.dst.id not in carried or times[stmt.dst.id] != 1:
+            continue
+        source = stmt.args[0] if stmt.op == "mov" else stmt.dst
+        made = sums.get(source.id) if isinstance(source, Reg) else None
+        if made is not None and made.args[0] == stmt.dst and (isinstance(made.args[1], Imm) or times[made.args[1].id] == 0):
+            out[stmt.dst.id] = made.args[1]
+    return out
 
 
 def join(envs: list[Env | None]) -> Env | None:
@@ -272,13 +340,6 @@ def join(envs: list[Env | None]) -> Env | None:
 
 def _inside(a: Range | None, b: Range) -> bool:
     return a is not None and b[0] <= a[0] and a[1] <= b[1]
-
-
-def _widened(old: Range, new: Range) -> Range:
-    """A bound that moved goes to the end of 64 bits, a low one to 0 first."""
-    low = old[0] if new[0] >= old[0] else 0 if new[0] >= 0 else -(1 << 63)
-    high = old[1] if new[1] <= old[1] else (1 << 63) - 1
-    return low, high
 
 
 def _counter(start: Range, stop: Range, step: Range) -> Range:

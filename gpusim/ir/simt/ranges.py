@@ -123,9 +123,10 @@ OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "e
 
 
 def _without(a: Range, b: Range) -> Range:
-    if b[0] != b[1] or a[0] == a[1]:
+    """a without the one value of b, if that is at an end of it; nothing is left as (1, 0) or the like."""
+    if b[0] != b[1]:
         return a
-    return a[0] + (a[0] == b[0]), a[1] - (a[1] == b[0])
+    return (a[0] + (a[0] == b[0]), a[1] - (a[1] == b[0]))
 
 
 def whole(dtype: str) -> Range | None:
