@@ -5,14 +5,20 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 Array = Any
 
+
+def _bfloat16() -> Any:
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.bfloat16)
+
+
 DTYPES: dict[str, Any] = {
     **{name: np.dtype(name) for name in "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()},
-    "bfloat16": np.dtype(ml_dtypes.bfloat16),
+    "bfloat16": _bfloat16(),
 }
 
 
@@ -170,7 +176,7 @@ def cvt(a: Array, dtype: Any) -> Array:
 def pack(low: Array, high: Array, dtype: Any) -> Array:
     """Two 16-bit values in a uint32; float32 arguments become bfloat16 first."""
     if low.dtype == np.float32:
-        low, high = low.astype(ml_dtypes.bfloat16), high.astype(ml_dtypes.bfloat16)
+        low, high = low.astype(DTYPES["bfloat16"]), high.astype(DTYPES["bfloat16"])
     bits = [np.ascontiguousarray(x).view(np.uint16).astype(np.uint32) for x in (low, high)]
     return (bits[0] | bits[1] << np.uint32(16)).astype(np.uint32).view(dtype)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from gpusim.interp.simt import counting, recording
@@ -14,7 +13,7 @@ from gpusim.interp.simt.groups import Group
 from gpusim.interp.simt.warp_ops import LANES, WarpOps
 
 Array = Any
-_FORMATS: dict[str, Any] = {"bf16": np.dtype(ml_dtypes.bfloat16), "fp16": np.dtype(np.float16)}
+_FORMATS: dict[str, Any] = {"bf16": DTYPES["bfloat16"], "fp16": DTYPES["float16"]}
 
 
 def tile(register: Array, dtype: Any) -> Array:
