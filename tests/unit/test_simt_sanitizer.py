@@ -340,3 +340,50 @@ def test_warnings_that_are_notes() -> None:
         k.store(out, i, k.warp("shfl.down", 0xFFFFFFFF, i, 4, 32))
     r = k.run(1, 32, np.zeros(8, np.int32))
     assert any("not active" in note and "user.py:4" in note for note in r.notes)
+
+
+def test_a_lock_orders_accesses_to_shared_memory() -> None:
+    def kernel(locked: bool) -> Kernel:
+        k = Kernel()
+        out = k.array("out", "int32")
+        lock, s = k.shared("lock", 1, "int32"), k.shared("s", 1, "int32")
+        i = k.op("tid.x")
+        with k.when(k.op("eq", i, 0)):
+            k.store(lock, 0, 0)
+            k.store(s, 0, 0)
+        k.sync()
+        if locked:
+            with k.repeat() as loop:
+                k.test(loop, k.op("ne", k.atomic("cas", lock, 0, 0, 1), 0))
+        k.store(s, 0, k.op("add", k.load(s, 0), 1))
+        if locked:
+            k.atomic("exch", lock, 0, 0, result=False)
+        k.sync()
+        k.store(out, i, k.load(s, 0))
+        return k
+
+    got = np.zeros(64, np.int32)
+    kernel(True).run(1, 64, got)
+    assert (got == 64).all()
+    caught(lambda: kernel(False).run(1, 64, got), "race")
+
+
+def test_the_first_guess_of_a_compare_and_swap_is_no_race() -> None:
+    k = Kernel()
+    out = k.array("out", "int32")
+    s = k.shared("s", 1, "int32")
+    i = k.op("tid.x")
+    with k.when(k.op("eq", i, 0)):
+        k.store(s, 0, 0)
+    k.sync()
+    old = k.load(s, 0)
+    assumed = k.op("mov", k.imm(-1))
+    with k.repeat() as loop:
+        k.test(loop, k.op("ne", assumed, old))
+        k.op("mov", old, to=assumed)
+        k.op("mov", k.atomic("cas", s, 0, assumed, k.op("add", assumed, i)), to=old)
+    k.sync()
+    k.store(out, i, k.load(s, 0))
+    got = np.zeros(64, np.int32)
+    k.run(1, 64, got)
+    assert (got == 63 * 32).all()

@@ -14,6 +14,7 @@ from gpusim.interp.simt.arith import DTYPES
 from gpusim.interp.simt.compile import Compiled, compile_code
 from gpusim.interp.simt.flow import Flow, analyse
 from gpusim.interp.simt.launch import Launch, bind, parameters
+from gpusim.interp.simt.locks import Locks, find_locks
 from gpusim.interp.simt.machine import Machine
 from gpusim.interp.simt.recording import finish
 from gpusim.interp.simt.schedule import Scheduler
@@ -42,8 +43,9 @@ class Executed:
 
 
 @lru_cache(maxsize=64)
-def _prepared(key: _ById) -> tuple[Compiled, Flow]:
-    return compile_code(key.code), analyse(key.code)
+def _prepared(key: _ById) -> tuple[Compiled, Flow, Locks]:
+    flow = analyse(key.code)
+    return compile_code(key.code), flow, find_locks(key.code, flow.reach)
 
 
 class _ById:
@@ -77,7 +79,7 @@ def execute(
     Raises GpusimError for what a sanitizer finds.
     """
     program = code.program
-    compiled, flow = _prepared(_ById(code))
+    compiled, flow, locks = _prepared(_ById(code))
     dynamic = geometry.shared_bytes if shared is None else shared
     chosen = np.arange(geometry.ctas) if ctas is None else np.unique(np.asarray(ctas, np.int64))
     if len(chosen) and not 0 <= chosen[0] <= chosen[-1] < geometry.ctas:
@@ -92,6 +94,7 @@ def execute(
         sanitize,
         _shared_bytes(program, dynamic),
         frozenset(int(c) for c in record),
+        locks,
     )
     with np.errstate(all="ignore"):
         for chunk in _chunks(chosen, launch, flow):

@@ -11,6 +11,7 @@ import numpy as np
 from gpusim.errors import GpusimError
 from gpusim.interp.simt.arith import DTYPES
 from gpusim.interp.simt.compile import Compiled
+from gpusim.interp.simt.locks import Locks
 from gpusim.ir.simt.nodes import Buffer, Geometry, SimtProgram
 from gpusim.trace.simt import Counts, CtaPath
 
@@ -57,6 +58,7 @@ class Launch:
     sanitize: bool
     shared_bytes: int
     record: frozenset[int] = frozenset()
+    locks: Locks = Locks()
     paths: dict[int, CtaPath] = field(default_factory=dict)
     notes: dict[tuple[str, int], str] = field(default_factory=dict)
     printed: list[str] = field(default_factory=list)

@@ -169,8 +169,20 @@ class SharedMemory(GlobalMemory):
         return [first if j == 0 else first + j for j in range(per * n)]
 
     def report(self, site: Site, g: Group, found: Finding | None, verb: str, element: Array, buffer: Any) -> None:
-        if found is not None:
+        if found is not None and not self.ordered(site, g, found, verb, buffer):
             self._report(site, g, found, verb, element, buffer)
+
+    def ordered(self, site: Site, g: Group, found: Finding, verb: str, buffer: Any) -> bool:
+        """A lock may stand between the two accesses of a race, or the load is the first guess of a compare-and-swap."""
+        locks = self.launch.locks
+        if found.kind != "race":
+            return False
+        guess = (found.verb.startswith("changed") and verb == "reads") or (found.verb == "read" and verb.startswith("changes"))
+        if guess and buffer.id in locks.swapped:
+            return True
+        sites = self.launch.compiled.sites
+        others = np.unique(np.broadcast_to(found.other, g.shape)[np.broadcast_to(found.flags, g.shape)])
+        return locks.guarded[site.block] and all(locks.guarded[sites[int(o)].block] for o in others)
 
     def _report(self, site: Site, g: Group, found: Finding, verb: str, element: Array, buffer: Any) -> NoReturn:
         cta, tid, pos = self.where(g, found.flags)
