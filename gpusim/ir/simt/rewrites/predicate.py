@@ -50,7 +50,7 @@ def _cost(stmt: Stmt) -> int:
     if isinstance(stmt, Op):
         return _operation(stmt)
     if isinstance(stmt, If):
-        return cost(stmt.then) + cost(stmt.orelse) if stmt.predicated else NEVER
+        return 1 + cost(stmt.then) + cost(stmt.orelse) if stmt.predicated else NEVER
     if isinstance(stmt, (Load, Store)):
         return 1 if stmt.buffer.space == "shared" else 2
     return 3 if isinstance(stmt, (Atomic, AsyncCopy)) else NEVER
@@ -86,10 +86,12 @@ class _Predicator:
     def branch(self, stmt: If, out: list[Stmt]) -> None:
         sides = (*stmt.then, *stmt.orelse)
         loads = any(isinstance(s, Load) and s.buffer.space == "global" for s in walk(sides))
-        if cost(sides) > (LIMIT_LOADS if loads else LIMIT):
+        ahead: list[Stmt] = []
+        then, orelse = (self.advanced(side, ahead) for side in (stmt.then, stmt.orelse))
+        if max(cost((*then, *orelse)), cost(ahead)) > (LIMIT_LOADS if loads else LIMIT):
             out.append(stmt)
             return
-        then, orelse = (self.advanced(side, out) for side in (stmt.then, stmt.orelse))
+        out += ahead
         stmt = self.joined(replace(stmt, then=then, orelse=orelse, predicated=True), out)
         chosen = self.selected(stmt)
         if chosen is None:
