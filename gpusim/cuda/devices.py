@@ -178,7 +178,9 @@ def get_current_device() -> Device:
 def select_device(device_id: int) -> Device:
     """There is one simulated device, number 0; `set_gpu` changes which GPU it is."""
     if device_id != 0:
-        raise GpusimError(f"device {device_id} does not exist: one GPU is simulated, number 0.", hint="gpusim.cuda.set_gpu(name) chooses which; `gpusim devices` lists them.")
+        raise GpusimError(
+            f"device {device_id} does not exist: one GPU is simulated, number 0.", hint="gpusim.cuda.set_gpu(name) chooses which; `gpusim devices` lists them."
+        )
     return get_current_device()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from gpusim.cuda.arguments import Bound
 from gpusim.cuda.devices import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK
 from gpusim.cuda.streams import TIMELINE
-from gpusim.cuda.writing import check_writes, finish, unwritten
+from gpusim.cuda.writing import check_writes, finish, grid_barrier, unwritten
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Geometry
 from gpusim.options import Options
@@ -118,7 +118,15 @@ def _begin(kernel: Dispatcher, bound: Sequence[Bound], shape: Geometry, how: How
     from gpusim.launch.simt.run import Begun
 
     values = [b.value for b in bound]
-    return Begun(kernel.ready_for(values, shape, how), values, how.options.l2, how.options.launch, how.options.exact)
+    ready = kernel.ready_for(values, shape, how)
+    line = grid_barrier(ready.code.program)
+    if line is not None and shape.ctas > ready.slots:
+        raise GpusimError(
+            f"{shape.ctas} blocks wait for each other at a barrier of the grid, but {how.spec.name} holds only {ready.slots} of them at once.",
+            where=f"{ready.code.program.file}:{line}",
+            hint="Launch fewer blocks and let each thread do more; kernel.overloads[types].max_cooperative_grid_blocks(threads) gives the most.",
+        )
+    return Begun(ready, values, how.options.l2, how.options.launch, how.options.exact)
 
 
 def _report(begun: Begun, how: How, values: dict[str, np.ndarray] | None) -> Report:

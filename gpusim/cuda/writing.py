@@ -1,4 +1,4 @@
-"""Which arguments a program writes, checked before a launch and acted upon after it."""
+"""What a program does that its launch must know: which arguments it writes, whether it waits for the whole grid."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpusim.cuda.arguments import Bound
 from gpusim.errors import GpusimError
-from gpusim.ir.simt.nodes import Atomic, For, If, SimtProgram, Stmt, Store, While
+from gpusim.ir.simt.nodes import Atomic, Barrier, For, If, SimtProgram, Stmt, Store, While
 
 
 def written(program: SimtProgram) -> dict[int, int]:
@@ -34,6 +34,11 @@ def finish(program: SimtProgram, bound: Sequence[Bound]) -> None:
             b.written[...] = True
         if b.after is not None:
             b.after()
+
+
+def grid_barrier(program: SimtProgram) -> int | None:
+    """The line of the first barrier of the whole grid; None if there is none."""
+    return next((s.line for s in _all(program.body) if isinstance(s, Barrier) and s.kind == "grid"), None)
 
 
 def unwritten(bound: Sequence[Bound]) -> frozenset[int]:

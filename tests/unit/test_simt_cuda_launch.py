@@ -333,3 +333,15 @@ def test_lambdas_are_functions_too() -> None:
     assert (out == 2 * np.arange(32) + 3).all()
     with pytest.raises(GpusimError, match="lambda cannot be read"):
         cuda.reduce(eval("lambda a, b: a + b"))(x)
+
+
+@cuda.jit
+def meets(x: Any) -> None:
+    everybody = cuda.cg.this_grid()
+    x[cuda.grid(1)] += 1
+    everybody.sync()
+
+
+def test_more_blocks_than_fit_cannot_wait_for_each_other() -> None:
+    with pytest.raises(GpusimError, match=r"test_simt_cuda_launch.py:\d+: 265 blocks wait for each other.*holds only 264.*max_cooperative_grid_blocks"):
+        meets[265, 1024](np.zeros(265 * 1024, np.float32))
