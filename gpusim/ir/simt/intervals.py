@@ -7,19 +7,17 @@ loop's own test (widening and narrowing of abstract interpretation).
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpusim.ir.simt.facts import LaunchFacts
+from gpusim.ir.simt.growth import Env, constants, counter, grown, inside, join, widened
 from gpusim.ir.simt.nodes import Break, Continue, For, If, Imm, Load, Op, Reg, Return, SimtProgram, Stmt, Value, While
 from gpusim.ir.simt.ranges import COMPARED, OPPOSITE, Range, fits, result, union, whole
 from gpusim.ir.simt.rewrites.constants import bounds, is_integer
 from gpusim.ir.simt.rewrites.names import exposed
-from gpusim.ir.simt.walk import assigned, reads, walk, writes
+from gpusim.ir.simt.walk import assigned, reads, writes
 
-Env = dict[int, Range]
 _ROUNDS, _STEPS = 4, 3  # looks at a loop until its ranges are given up; of those, how many try constants of the program
 
 
@@ -57,7 +55,7 @@ class _Walk:
     def __init__(self, program: SimtProgram, facts: LaunchFacts) -> None:
         self.analysis = Analysis()
         self.coordinates = _coordinates(facts)
-        self.constants = _constants(program)
+        self.constants = constants(program)
         self.recording = True
         self.clock = 0
         self.version: dict[int, int] = {}
@@ -161,7 +159,7 @@ class _Walk:
 
     def counted(self, stmt: For, env: Env) -> Env | None:
         start, stop, step = (self.range(v, env) or bounds(stmt.var.dtype) for v in (stmt.start, stmt.stop, stmt.step))
-        var = _counter(start, stop, step)
+        var = counter(start, stop, step)
         # the counter passes its stop by less than a step
         past = union(var, (min(stop[0] + step[0], start[0]), max(stop[1] + step[1], start[1])))
         self.record(stmt, union(past, union(start, union(stop, step))), (start, stop, step))
@@ -211,14 +209,16 @@ class _Walk:
             breaks.clear()
             self.forget(changed)
             end = iteration(dict(top))
-            moved = [reg for reg in carried if reg in top and end is not None and not _inside(end.get(reg), top[reg])]
+            moved = [reg for reg in carried if reg in top and end is not None and not inside(end.get(reg), top[reg])]
             if not moved or end is None:
                 for reg in carried if end is not None else ():
                     if reg in top:
                         top[reg] = union(env[reg], end[reg])
                 break
             for reg in moved:
-                top.pop(reg) if round_ == _ROUNDS or reg not in end else top.update({reg: self.widened(top[reg], end[reg], round_)})
+                top.pop(reg) if round_ == _ROUNDS or reg not in end else top.update(
+                    {reg: widened(top[reg], end[reg], self.constants if round_ < _STEPS else ())}
+                )
         else:
             for reg in carried:
                 top.pop(reg, None)
@@ -229,17 +229,6 @@ class _Walk:
         self.forget(changed)
         return end
 
-    def widened(self, old: Range, new: Range, round_: int) -> Range:
-        """A bound that moved goes to the next constant of the program first, then to the end of 64 bits."""
-        low, high = old
-        if new[0] < low:
-            below = bisect_right(self.constants, new[0])
-            low = self.constants[below - 1] if below and round_ < _STEPS else -(1 << 63)
-        if new[1] > high:
-            above = bisect_left(self.constants, new[1])
-            high = self.constants[above] if above < len(self.constants) and round_ < _STEPS else (1 << 63) - 1
-        return low, high
-
     def counting(self, stmt: For | While, env: Env, carried: set[int]) -> Env:
         """Ranges of registers that grow by the same amount in every iteration of a For, whose number is known."""
         if not isinstance(stmt, For):
@@ -249,7 +238,7 @@ class _Walk:
             return {}
         times = max(0, -(-(stop[1] - start[0]) // step[0]))
         out: Env = {}
-        for reg, by in _grown(stmt.body, carried).items():
+        for reg, by in grown(stmt.body, carried).items():
             amount = self.range(by, env)
             if amount is not None:
                 out[reg] = (env[reg][0] + min(0, amount[0] * times), env[reg][1] + max(0, amount[1] * times))
@@ -303,49 +292,3 @@ class _Walk:
             if fits((source[0] + by, source[1] + by), op.dst.dtype):
                 return self.limit(op.args[0], (new[0] - by, new[1] - by), env)
         return True
-
-
-def _constants(program: SimtProgram) -> list[int]:
-    """0, and integers that the program compares with and their neighbours, sorted."""
-    compared = [stmt for stmt in walk(program.body) if isinstance(stmt, Op) and stmt.op in COMPARED]
-    found = {int(v.value) for stmt in compared for v in stmt.args if isinstance(v, Imm) and not isinstance(v.value, float)}
-    return sorted({0} | {near for value in found for near in (value - 1, value, value + 1)})
-
-
-def _grown(body: tuple[Stmt, ...], carried: set[int]) -> dict[int, Value]:
-    """Carried registers whose only assignment in the body is, at its top level, reg + something that the body does not assign."""
-    times = Counter(reg.id for stmt in walk(body) for reg in writes(stmt))
-    sums = {stmt.dst.id: stmt for stmt in body if isinstance(stmt, Op) and stmt.op == "add" and times[stmt.dst.id] == 1}
-    out: dict[int, Value] = {}
-    for stmt in body:
-        if not isinstance(stmt, Op) or stmt.dst.id not in carried or times[stmt.dst.id] != 1:
-            continue
-        source = stmt.args[0] if stmt.op == "mov" else stmt.dst
-        made = sums.get(source.id) if isinstance(source, Reg) else None
-        if made is not None and made.args[0] == stmt.dst and (isinstance(made.args[1], Imm) or times[made.args[1].id] == 0):
-            out[stmt.dst.id] = made.args[1]
-    return out
-
-
-def join(envs: list[Env | None]) -> Env | None:
-    """What holds whichever way lanes came."""
-    reached = [env for env in envs if env is not None]
-    if not reached:
-        return None
-    first, *others = reached
-    for other in others:
-        first = {reg: r if other[reg] == r else union(r, other[reg]) for reg, r in first.items() if reg in other}
-    return first
-
-
-def _inside(a: Range | None, b: Range) -> bool:
-    return a is not None and b[0] <= a[0] and a[1] <= b[1]
-
-
-def _counter(start: Range, stop: Range, step: Range) -> Range:
-    """Values of a loop variable."""
-    up = (start[0], max(start[1], stop[1] - 1))
-    down = (min(start[0], stop[0] + 1), start[1])
-    if step[0] > 0:
-        return up
-    return down if step[1] < 0 else union(up, down)

@@ -6,6 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from gpusim.lower.simt.code import Block, Branch, End, Exit, Jump
 
@@ -55,9 +56,13 @@ def _exits(blocks: list[Block]) -> list[Block]:
             out[-1] = replace(block, end=Exit())
         elif isinstance(block.end, Branch) and empty.intersection(targets(block.end)):
             own = next(fresh)
-            out[-1] = replace(block, end=moved(block.end, lambda t, own=own: own if t in empty else t))
+            out[-1] = replace(block, end=moved(block.end, partial(_instead, empty, own)))
             out.append(Block(own, (), Exit(), line=block.end.line))
     return out
+
+
+def _instead(empty: set[int], own: int, target: int) -> int:
+    return own if target in empty else target
 
 
 def _reachable(blocks: list[Block]) -> list[Block]:

@@ -117,10 +117,10 @@ class _Unroller:
             body.append(Op(at[-1], "add", (counter, Imm(i * step, dtype)), line))  # type: ignore[arg-type]
         body += self.repeated(loop, at)
         main = For(counter, loop.start, end, Imm(copies * step, dtype), tuple(body), line, 1)
-        rest = For(self.fresh(dtype, loop.var.name), resume, loop.stop, loop.step, (), line, 1)
+        count = trips(loop)
+        rest = For(self.fresh(dtype, loop.var.name), resume, loop.stop, loop.step, (), line, 1 if count is None else 0)
         own = private(loop.body, self.total)
         rest = replace(rest, body=copied(loop.body, {loop.var.id: rest.var}, own, self.fresh))
-        count = trips(loop)
         return [*setup, main] if count is not None and count % copies == 0 else [*setup, main, rest]
 
     def split(self, loop: For, copies: int, step: int) -> tuple[list[Stmt], Value, Value]:
