@@ -58,7 +58,7 @@ def _nonneg_result(name: str, a: Scalar, b: Scalar) -> bool:
 def power(ctx: Context, a: Scalar, b: Scalar) -> Scalar:
     """a ** b. A small constant exponent becomes multiplications."""
     exponent = b.value.value if isinstance(b.value, Imm) else None
-    if is_integer(b.dtype):
+    if not is_float(b.dtype):
         dtype = a.dtype if is_float(a.dtype) else integer_result(a.dtype, b.dtype)
     else:
         dtype = real(arithmetic(a.dtype, b.dtype))
@@ -92,6 +92,7 @@ def unary(ctx: Context, node: ast.AST, op: ast.unaryop, a: Scalar) -> Scalar:
     if isinstance(op, ast.Invert):
         if is_float(a.dtype):
             ctx.refuse(node, f"~ of {a.dtype}.", "Bits belong to integers: convert with int32() or uint32().")
+        dtype = "bool" if a.dtype == "bool" else dtype
         return Scalar(ctx.op("not", (ctx.cast(a.value, dtype),), dtype))
     return Scalar(ctx.op("neg", (ctx.cast(a.value, dtype),), dtype))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpusim.cuda.types import BY_DTYPE, ScalarType
 from gpusim.frontend.context import Context, is_nonneg
-from gpusim.frontend.operands import Array, Extent, Group, Operand, Scalar, Static, described, literal
+from gpusim.frontend.operands import Array, Extent, Group, Operand, Scalar, Static, Walk, described, literal
 from gpusim.frontend.typing import is_float, itemsize
 from gpusim.ir.simt.nodes import Arg, Buffer, Imm, Load, Store, Value
 
@@ -141,6 +141,14 @@ def read(ctx: Context, node: ast.AST, array: Array, index: tuple[Scalar, ...]) -
     if len(index) < array.ndim:
         return Array(array.buffer, array.shape[len(index) :], array.strides[len(index) :], flat(ctx, node, array, index))
     return Scalar(load(ctx, array, flat(ctx, node, array, index))[0])
+
+
+def walk(ctx: Context, array: Array, node: ast.AST) -> Walk:
+    """The elements of an array, in order."""
+    if array.ndim != 1:
+        ctx.refuse(node, f"A loop over a {array.ndim}-dimensional array.", "Loop over range(a.shape[0]) and index.")
+    length = Scalar(ctx.extent(array.shape[0]), None, True)
+    return Walk(length, lambda k: Scalar(load(ctx, array, flat(ctx, node, array, (k,)))[0]))
 
 
 def load(ctx: Context, array: Array, index: Value, count: int = 1, cache: str = "") -> tuple[Value, ...]:

@@ -7,18 +7,18 @@ import builtins
 from typing import Any
 
 from gpusim.frontend.arithmetic import apply, binary
-from gpusim.frontend.arrays import UNKNOWN
+from gpusim.frontend.arrays import UNKNOWN, walk
 from gpusim.frontend.attributes import shape
 from gpusim.frontend.calls import Call, Handler, cast
 from gpusim.frontend.logic import truth
-from gpusim.frontend.operands import Array, Group, Operand, Range, Scalar, Static, described, literal
-from gpusim.frontend.typing import integer_result, is_float, is_integer, real, unify
+from gpusim.frontend.operands import Array, Group, Operand, Range, Scalar, Static, Walk, described, literal
+from gpusim.frontend.typing import is_float, is_integer, real, unify
 from gpusim.ir.simt.nodes import Imm, Print, Value
 
 
 def _abs(made: Call) -> Operand:
     (a,) = made.numbers("x")
-    dtype = a.dtype if is_float(a.dtype) else integer_result(a.dtype)
+    dtype = "int8" if a.dtype == "bool" else a.dtype
     return Scalar(made.ctx.op("abs", (made.ctx.cast(a.value, dtype),), dtype), None, not is_float(dtype))
 
 
@@ -32,14 +32,10 @@ def extreme(op: str) -> Handler:
             made.refuse(f"{op} needs at least two numbers.", "Loop over an array to find its extreme value.")
         result = numbers[0]
         for other in numbers[1:]:
-            result = apply(made.ctx, op, result, other, _unified(result.dtype, other.dtype))
+            result = apply(made.ctx, op, result, other, unify(result.dtype, other.dtype))
         return result
 
     return handle
-
-
-def _unified(a: str, b: str) -> str:
-    return unify(a, b) if is_float(a) or is_float(b) else integer_result(a, b) if a != b else a
 
 
 def _length(made: Call) -> Operand:
@@ -95,20 +91,31 @@ def _tuple(made: Call) -> Operand:
     return made.args[0] if isinstance(made.args[0], Group) else made.refuse("tuple of an array.", "Write the items: (a[0], a[1]).")
 
 
-def _groups(made: Call) -> list[Group]:
-    found = [a for a in made.args if isinstance(a, Group)]
-    if len(found) != len(made.args) or made.keywords:
-        made.refuse(f"{made.text} over anything but a tuple.", "Loop over range(n) and index the arrays.")
-    return found
+def _walks(made: Call) -> list[Walk]:
+    """The arguments as things to walk along."""
+    found = [walk(made.ctx, a, made.node) if isinstance(a, Array) else a for a in made.args]
+    walks = [f for f in found if isinstance(f, Walk)]
+    if len(walks) != len(found) or made.keywords or not found:
+        made.refuse(f"{made.text} over anything but tuples or arrays.", "Loop over range(n) and index.")
+    return walks
 
 
 def _enumerate(made: Call) -> Operand:
-    (group,) = _groups(made) or [Group(())]
-    return Group(tuple(Group((Scalar(Imm(k, "int64")), item)) for k, item in enumerate(group.items)))
+    if len(made.args) == 1 and isinstance(made.args[0], Group):
+        return Group(tuple(Group((Scalar(Imm(k, "int64")), item)) for k, item in enumerate(made.args[0].items)))
+    (one,) = _walks(made)[:1]
+    return Walk(one.length, lambda k: Group((k, one.item(k))))
 
 
 def _zip(made: Call) -> Operand:
-    return Group(tuple(Group(items) for items in zip(*(g.items for g in _groups(made)), strict=False)))
+    groups = [a.items for a in made.args if isinstance(a, Group)]
+    if len(groups) == len(made.args) and not made.keywords:
+        return Group(tuple(Group(items) for items in zip(*groups, strict=False)))
+    walks = _walks(made)
+    length = walks[0].length
+    for other in walks[1:]:
+        length = Scalar(made.ctx.op("min", (length.value, other.length.value), "int64"), None, True)
+    return Walk(length, lambda k: Group(tuple(w.item(k) for w in walks)))
 
 
 def _print(made: Call) -> Operand:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from gpusim.frontend.arrays import as_array, load
+from gpusim.frontend.arrays import as_array, is_constant_array, walk
 from gpusim.frontend.context import Context, LoopEdges, is_nonneg
 from gpusim.frontend.logic import condition
-from gpusim.frontend.operands import Array, Bound, Env, Group, Operand, Range, Scalar, Static, described, is_variable
+from gpusim.frontend.operands import Array, Bound, Env, Group, Operand, Range, Scalar, Static, Walk, described, is_variable
 from gpusim.frontend.typing import loop_type
 from gpusim.frontend.variables import assign, assigned_names, canonical, conform, general, join, loop_edge
 from gpusim.ir.simt.nodes import Break, Continue, For, Imm, Reg, Stmt, Value, While
@@ -152,8 +152,10 @@ def for_loop(ctx: Context, node: ast.For) -> None:
         return _over_range(ctx, node, over)
     if isinstance(over, Group):
         return _written_out(ctx, node, over)
-    if isinstance(over, Array | Static) and not (isinstance(over, Static) and over.obj is None):
-        return _over_array(ctx, node, as_array(ctx, over, node))
+    if isinstance(over, Walk):
+        return _along(ctx, node, over)
+    if isinstance(over, Array) or (isinstance(over, Static) and is_constant_array(over.obj)):
+        return _along(ctx, node, walk(ctx, as_array(ctx, over, node), node))
     ctx.refuse(node, f"A {described(over)} cannot be looped over.", "Use range().")
 
 
@@ -171,18 +173,8 @@ def _written_out(ctx: Context, node: ast.For, over: Group) -> None:
     ctx.block(ctx, node.orelse)
 
 
-def _over_array(ctx: Context, node: ast.For, array: Array) -> None:
-    if array.ndim != 1:
-        ctx.refuse(node, f"A loop over a {array.ndim}-dimensional array.", "Loop over range(a.shape[0]) and index.")
-    count = Scalar(ctx.extent(array.shape[0]), None, True)
-    zero, one = Scalar(Imm(0, "int64")), Scalar(Imm(1, "int64"))
-
-    def element(index: Scalar) -> Operand:
-        from gpusim.frontend.arrays import flat
-
-        return Scalar(load(ctx, array, flat(ctx, node, array, (index,)))[0])
-
-    _over_range(ctx, node, Range(zero, count, one), element)
+def _along(ctx: Context, node: ast.For, over: Walk) -> None:
+    _over_range(ctx, node, Range(Scalar(Imm(0, "int64")), over.length, Scalar(Imm(1, "int64"))), over.item)
 
 
 def _over_range(ctx: Context, node: ast.For, over: Range, item: Callable[[Scalar], Operand] | None = None) -> None:

@@ -53,7 +53,7 @@ def to_integer(op: str) -> Handler:
     def handle(made: Call) -> Operand:
         (a,) = made.numbers("x")
         if not is_float(a.dtype):
-            return Scalar(made.ctx.cast(a.value, "int64"), None, a.nonneg)
+            return Scalar(made.ctx.cast(a.value, integer_result(a.dtype)), None, a.nonneg)
         return Scalar(made.ctx.cast(made.ctx.op(op, (a.value,), a.dtype), "int64"))
 
     return handle
@@ -73,7 +73,7 @@ def scaled(factor: float) -> Handler:
 def absolute(made: Call) -> Operand:
     """np.abs: integers keep their kind; math.fabs is `one("abs")`."""
     (a,) = made.numbers("x")
-    dtype = a.dtype if is_float(a.dtype) else integer_result(a.dtype)
+    dtype = "int8" if a.dtype == "bool" else a.dtype
     return Scalar(made.ctx.op("abs", (made.ctx.cast(a.value, dtype),), dtype))
 
 
@@ -124,6 +124,32 @@ def _cbrt(made: Call) -> Operand:
     return Scalar(cube_root(made.ctx, made.ctx.cast(a.value, real(a.dtype))))
 
 
+#: float type -> (integer of that width, bits of the fraction, what makes a subnormal normal)
+_PARTS = {"float32": ("int32", 23, 25), "float64": ("int64", 52, 54)}
+
+
+def _frexp(made: Call) -> Operand:
+    """(m, e) with x = m * 2**e and 0.5 <= |m| < 1; zero, infinity and NaN give (x, 0)."""
+    (a,) = made.numbers("x")
+    ctx, dtype = made.ctx, real(a.dtype)
+    x = ctx.cast(a.value, dtype)
+    if dtype not in _PARTS:
+        x, dtype = ctx.cast(x, "float32"), "float32"
+    word, fraction, lift = _PARTS[dtype]
+    ones = (1 << (31 if word == "int32" else 63) - fraction) - 1
+    bias = ones // 2 - 1
+    small = ctx.op("lt", (ctx.op("abs", (x,), dtype), Imm(2.0 ** (1 - ones // 2), dtype)), "bool")
+    scaled_up = ctx.op("select", (small, ctx.op("mul", (x, Imm(2.0**lift, dtype)), dtype), x), dtype)
+    bits = ctx.op("bitcast", (scaled_up,), word)
+    field = ctx.op("and", (ctx.op("shr", (bits, Imm(fraction, word)), word), Imm(ones, word)), word)
+    cleared = ctx.op("and", (bits, Imm(~(ones << fraction), word)), word)
+    mantissa = ctx.op("bitcast", (ctx.op("or", (cleared, Imm(bias << fraction, word)), word),), dtype)
+    exponent = ctx.op("sub", (field, ctx.op("select", (small, Imm(bias + lift, word), Imm(bias, word)), word)), word)
+    plain = ctx.op("and", (ctx.op("isfinite", (x,), "bool"), ctx.op("ne", (x, Imm(0.0, dtype)), "bool")), "bool")
+    exponent = ctx.op("select", (plain, exponent, Imm(0, word)), word)
+    return Group((Scalar(ctx.op("select", (plain, mantissa, x), dtype)), Scalar(ctx.cast(exponent, "int32"))))
+
+
 def _sign(made: Call) -> Operand:
     """-1, 0 or 1 in the type of x."""
     (a,) = made.numbers("x")
@@ -159,6 +185,7 @@ MATH: dict[Any, Handler] = {
     math.radians: scaled(math.pi / 180.0),
     math.ldexp: _ldexp,
     math.modf: _modf,
+    math.frexp: _frexp,
     math.gcd: _gcd,
 }
 for _name, _op in (("exp2", "exp2"),):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +75,14 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class Walk:
+    """What a loop goes along: `item(k)` for k below `length`."""
+
+    length: Scalar
+    item: Callable[[Scalar], Operand]
+
+
+@dataclass(frozen=True, slots=True)
 class Conflict:
     """A variable that may be one of two things that have no common type. An error only where it is used."""
 
@@ -83,7 +92,7 @@ class Conflict:
     second_line: int
 
 
-Operand = Scalar | Array | Choice | Group | Static | Range | Conflict
+Operand = Scalar | Array | Choice | Group | Static | Range | Walk | Conflict
 
 
 @dataclass(frozen=True, slots=True)

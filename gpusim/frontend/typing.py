@@ -7,8 +7,8 @@ UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = (*SIGNED, *UNSIGNED)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
-#: integers that float32 holds exactly, so that they do not widen it
-_SMALL = ("bool", "int8", "uint8", "int16", "uint16")
+#: integers that do not widen float32: Numba takes uint16 for one in a variable, but not in an operation
+_SMALL = ("bool", "int8", "uint8", "int16")
 
 BITS = {
     "bool": 8, "int8": 8, "uint8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64, "uint64": 64,
@@ -72,6 +72,8 @@ def unify(a: str, b: str) -> str:
     """The type of a variable that may hold either."""
     if a == b:
         return a
+    if {a, b} == {"uint16", "float32"}:
+        return "float32"
     if is_float(a) or is_float(b):
         return mixed_float(a, b)
     if "bool" in (a, b):
@@ -93,6 +95,6 @@ def loop_type(dtypes: list[str]) -> str | None:
     """The type of the variable of a range over bounds of these types; None for floats."""
     if any(is_float(t) for t in dtypes):
         return None
-    if all(t in ("bool", "int8", "int16", "int32", "uint8", "uint16") for t in dtypes):
-        return "int32"
-    return "uint64" if "uint64" in dtypes and all(t in UNSIGNED for t in dtypes) else "int64"
+    if all(t in UNSIGNED for t in dtypes):
+        return "uint64"
+    return "int32" if all(t in ("bool", "int8", "int16", "int32", "uint8", "uint16") for t in dtypes) else "int64"
