@@ -18,7 +18,7 @@ from gpusim.interp.simt.locks import Locks, find_locks
 from gpusim.interp.simt.machine import Machine
 from gpusim.interp.simt.recording import finish
 from gpusim.interp.simt.schedule import Scheduler
-from gpusim.ir.simt.nodes import Geometry, SimtProgram
+from gpusim.ir.simt.nodes import Atomic, Geometry, Print, SimtProgram
 from gpusim.lower.simt.code import Code
 from gpusim.trace.simt import Counts, CtaPath
 
@@ -113,17 +113,14 @@ def _shared_bytes(program: SimtProgram, dynamic: int) -> int:
 
 
 def _chunks(ctas: Any, launch: Launch, flow: Flow) -> Iterator[Any]:
-    """Runs of CTAs in order; those that are recorded apart from the others."""
+    """CTAs that run side by side, in order; those that are recorded apart from the others, where the order of CTAs can not matter."""
     lanes = RESIDENT if flow.resident else LANES
     local = sum(int(np.prod(b.shape)) * DTYPES[b.dtype].itemsize for b in launch.program.buffers if b.space == "local" and b.shape)
     cta = max(launch.shared_bytes, local * launch.geometry.threads, 1)
     step = max(1, min(lanes // launch.geometry.threads, MEMORY // cta))
-    if flow.resident or not launch.record:
-        pieces = [ctas]
-    else:
-        wanted = np.isin(ctas, list(launch.record))
-        pieces = np.split(ctas, np.flatnonzero(np.diff(wanted)) + 1)
-    for piece in pieces:
+    wanted = np.isin(ctas, list(launch.record))
+    ordered = flow.resident or any(isinstance(site.stmt, (Atomic, Print)) for site in launch.compiled.sites)
+    for piece in [ctas] if ordered else [ctas[wanted], ctas[~wanted]]:
         for start in range(0, len(piece), step):
             yield piece[start : start + step]
 
