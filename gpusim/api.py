@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gpusim.cuda.dispatcher import Dispatcher
+    from gpusim.cuda.launching import How
 
 __all__ = ["list_specs", "load_spec", "run", "sweep"]
 
@@ -55,11 +56,10 @@ def run(
     options = Options(l2, launch, clock, exact)
     spec = gpu if isinstance(gpu, GpuSpec) else load_spec(gpu)
     if not isinstance(program, Program):
-        if inputs is not None:
-            raise GpusimError("`inputs` is for programs of tiles.", hint="Give the arguments of a CUDA kernel in their order: args=(x, y, n).")
-        return _run_simt(program, args, (grid, block, shared), spec, registers, options, values)
-    if grid is not None or block is not None or args != () or shared or registers is not None:
-        raise GpusimError("grid, block, args, shared and registers are for CUDA kernels.", hint="Leave them out: a program of tiles knows its own.")
+        from gpusim.cuda.launching import How
+
+        return _run_simt(program, inputs, args, (grid, block, shared), How(spec, registers, options), values)
+    _only_for_kernels(grid=grid, block=block, args=args or None, shared=shared or None, registers=registers)
     done = simulate(program, spec, **options.for_launch())
     if inputs is None:
         return Report(done, spec)
@@ -68,16 +68,24 @@ def run(
     return Report(done, spec, compute(program, dict(inputs)))
 
 
-def _run_simt(kernel: Any, args: Sequence[Any], shape: tuple[Any, Any, int], spec: GpuSpec, registers: int | None, options: Options, values: bool) -> Report:
-    from gpusim.cuda.dispatcher import Dispatcher
-    from gpusim.cuda.launching import How, run_kernel
+def _only_for_kernels(**given: Any) -> None:
+    named = [name for name, value in given.items() if value is not None]
+    if named:
+        raise GpusimError(f"{', '.join(named)}: for CUDA kernels only.", hint="Leave it out: a program of tiles knows its own grid and arguments.")
 
+
+def _run_simt(kernel: Any, inputs: Any, args: Sequence[Any], shape: tuple[Any, Any, int], how: How, values: bool) -> Report:
+    from gpusim.cuda.dispatcher import Dispatcher
+    from gpusim.cuda.launching import run_kernel
+
+    if inputs is not None:
+        raise GpusimError("`inputs` is for programs of tiles.", hint="Give the arguments of a CUDA kernel in their order: args=(x, y, n).")
     if not isinstance(kernel, Dispatcher):
         raise GpusimError(
             f"gs.run needs a program or a CUDA kernel, not {kernel!r}.",
             hint="Call a kernel of the library first: gs.run(gs.kernels.gemm(m=1024, n=1024, k=1024)); or put @cuda.jit above your own.",
         )
-    return run_kernel(kernel, args, *shape, How(spec, registers, options), values)
+    return run_kernel(kernel, args, *shape, how, values)
 
 
 def sweep(

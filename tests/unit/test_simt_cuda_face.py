@@ -267,7 +267,7 @@ def test_jit_in_every_form() -> None:
         (lambda: gpusim.run(kernel, grid=1, args=(np.zeros(1), 1)), ["no block"]),
         (lambda: gpusim.run(kernel, inputs={}), ["args=("]),
         (lambda: gpusim.run(helper, grid=1, block=1, args=(1,)), ["device function"]),
-        (lambda: gpusim.run(gpusim.kernels.gemm(64, 64, 64, tile=(64, 64, 32)), grid=1), ["for CUDA kernels"]),
+        (lambda: gpusim.run(gpusim.kernels.gemm(64, 64, 64, tile=(64, 64, 32)), grid=1), ["grid: for CUDA kernels only"]),
         (lambda: create_xoroshiro128p_states(4, -1), ["seed = -1"]),
     ],
 )
