@@ -1,6 +1,7 @@
 """The order of issue inside a block: a list scheduler, longest way to the end first, as compilers hoist loads.
 
-An instruction moves ahead of at most `WINDOW` others: a compiler that hoists further runs out of registers. Latencies only rank instructions here; the cost table of the machine is elsewhere.
+An instruction moves ahead of at most `WINDOW` others: a compiler that hoists further runs out of registers. Latencies only
+rank instructions here; the cost table of the machine is elsewhere.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from collections.abc import Sequence
 
 from gpusim.lower.simt.code import Instr
 
-WINDOW = 32
+WINDOW = 24
+FAR_WINDOW = 96  # for loads of global memory and what their addresses need
 
 _LATENCY = {
     "LDG": 60, "LDL": 60, "ATOMG": 60, "LDS": 24, "LDSM": 30, "ATOMS": 30, "SHFL": 24, "HMMA": 20, "LDC": 12, "S2R": 20, "S2UR": 20, "S2R.CTAID": 20,
@@ -33,13 +35,14 @@ def schedule(rows: Sequence[Instr], window: int = WINDOW) -> list[Instr]:
     height = [0] * len(rows)
     for i in reversed(range(len(rows))):
         height[i] = latency(rows[i].op) + max((height[j] for j in succ[i]), default=0)
+    reach = _reach(rows, succ, window)
     free = [0] * len(rows)
     ready = [i for i in range(len(rows)) if not waits[i]]
     order: list[Instr] = []
     done = [False] * len(rows)
     clock = oldest = 0
     while ready:
-        near = [i for i in ready if i < oldest + window] or [min(ready)]
+        near = [i for i in ready if i < oldest + reach[i]] or [min(ready)]
         chosen = min(near, key=lambda i: (max(free[i] - clock, 0), -height[i], i))
         clock = max(clock, free[chosen]) + 1
         ready.remove(chosen)
@@ -53,6 +56,15 @@ def schedule(rows: Sequence[Instr], window: int = WINDOW) -> list[Instr]:
             if not waits[j]:
                 ready.append(j)
     return order
+
+
+def _reach(rows: Sequence[Instr], succ: Sequence[set[int]], window: int) -> list[int]:
+    """How far each instruction may move ahead."""
+    reach = [window] * len(rows)
+    for i in reversed(range(len(rows))):
+        if rows[i].op == "LDG" or any(rows[j].op == "LDG" and reach[j] > window for j in succ[i]):
+            reach[i] = max(window, FAR_WINDOW)
+    return reach
 
 
 def _dependences(rows: Sequence[Instr]) -> tuple[list[set[int]], list[int]]:

@@ -35,6 +35,8 @@ from gpusim.lower.simt.writer import Writer
 _LOADS = {"global": "LDG", "shared": "LDS", "local": "LDL"}
 _STORES = {"global": "STG", "shared": "STS", "local": "STL"}
 
+_IDLE_LOADS = 3
+
 
 def statement(w: Writer, item: Item) -> None:
     """Emit the instructions of a statement."""
@@ -113,7 +115,11 @@ def _atomic(w: Writer, item: Item) -> None:
 
 
 def _copy(w: Writer, item: Item) -> None:
+    """The first copy of a block comes behind three loads that do nothing (to RZ, under a false predicate), as the compiler emits them."""
     stmt: Any = item.stmt
+    if not any(row.op == "LDGSTS" for row in w.lists[w.block]):
+        for _ in range(_IDLE_LOADS):
+            w.emit("LDS", (), (), w.block)
     target = address(w, stmt.target, stmt.target_index)
     source = address(w, stmt.source, stmt.source_index, paired=False)
     valid = () if stmt.valid is None else w.operands((stmt.valid,))
