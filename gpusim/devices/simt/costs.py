@@ -11,12 +11,13 @@ from gpusim.lower.simt.code import Block, Code, Instr
 from gpusim.lower.simt.mnemonics import pipe as pipe_of
 from gpusim.spec.resolve import Machine
 
-PLAIN, SHARED, BARRIER, COPIES = 0, 1, 2, 3
+#: what happens at issue beside the pipe; all but PLAIN in the order of time over the sub-cores. ENDING: a lane's end, which may let a CTA in
+PLAIN, SHARED, BARRIER, COPIES, ENDING = 0, 1, 2, 3, 4
 
 #: the FMA pipe's second half stands behind the named pipes; only what says "fma" may take it
 PIPES = ("fma", "fmaheavy", "alu", "half", "fp64", "xu", "lsu", "uniform", "branch", "tensor", "adu", "none")
 LITE, HEAVY = PIPES.index("fma"), PIPES.index("fmaheavy")
-_KINDS = {"BAR": BARRIER, "BAR.RED": BARRIER, "DEPBAR": COPIES}
+_KINDS = {"BAR": BARRIER, "BAR.RED": BARRIER, "DEPBAR": COPIES, "EXIT": ENDING}
 
 #: instructions that take a predicate as an operand; all others are guarded by it, which takes longer
 _PREDICATE_OPERAND = frozenset(("SEL", "FSEL", "IADD3.X", "ISETP.EX", "LEA.HI.X", "PLOP3", "P2R", "ISETP", "FSETP", "DSETP", "USEL", "IMAD.X", "FMNMX"))
@@ -52,6 +53,9 @@ class Compiled:
 
 def compile_code(code: Code, machine: Machine) -> Compiled:
     """Raises GpusimError for a mnemonic without a cost."""
+    for block in code.blocks:
+        for instr in block.instrs:
+            _pipe(instr)
     uses = _Registers(code)
     number = 0
     blocks: list[tuple[Issue, ...]] = []

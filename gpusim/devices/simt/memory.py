@@ -10,6 +10,9 @@ from gpusim.parts.l1 import SectoredL1
 from gpusim.spec.resolve import Machine
 from gpusim.trace.simt import Touch
 
+#: lines in flight that are kept before those that have arrived are forgotten
+_MANY = 4096
+
 
 def from_l2(_sector: int) -> str:
     """Every sector is in L2."""
@@ -48,13 +51,29 @@ class MemoryPath:
         self.per_written = max(sector / machine.store_rate, share * sector / machine.l2_write_rate)
         self.per_word, self.per_word_of_line = share / simt.atomic_word, 1.0 / simt.atomic_line
         self.l2_sectors = self.dram_sectors = 0
+        self.flying: dict[int, float] = {}
 
     def load(self, touch: Touch, t: float, cached: bool = True) -> tuple[float, bool]:
         """(time at which the last sector is there, whether it left the SM) for a load whose tag stage ends at t."""
-        missing = self.l1.read(touch.sectors) if cached else list(touch.sectors)
+        sectors = touch.sectors
+        missing = self.l1.read(sectors) if cached else list(sectors)
+        done = t + self.l1_latency
+        flying = self.flying
+        if flying and len(missing) < len(sectors):
+            done = max(done, *[flying.get(s >> 2, 0.0) for s in sectors])
         if not missing:
-            return t + self.l1_latency, False
-        return self._fetch(missing, t), True
+            return done, False
+        arrival = self._fetch(missing, t)
+        self._remember(missing, arrival, t)
+        return max(done, arrival), True
+
+    def _remember(self, sectors: Sequence[int], arrival: float, now: float) -> None:
+        """Lines on their way: who asks for one again waits for it."""
+        flying = self.flying
+        if len(flying) > _MANY:
+            self.flying = flying = {line: time for line, time in flying.items() if time > now}
+        for s in sectors:
+            flying[s >> 2] = arrival
 
     def _fetch(self, sectors: Sequence[int], t: float) -> float:
         lines = len({s >> 2 for s in sectors})

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import nextafter
 
-from gpusim.devices.simt.costs import BARRIER, COPIES, PIPES, Compiled, Issue, compile_code
+from gpusim.devices.simt.costs import BARRIER, COPIES, ENDING, PIPES, Compiled, Issue, compile_code
 from gpusim.devices.simt.memory import MemoryPath, Surroundings
 from gpusim.devices.simt.result import REASONS, CtaTimes, LineCost, Moment, SmRun
 from gpusim.devices.simt.shared import SharedPipe
@@ -57,7 +58,8 @@ class _Cta:
 
 
 class Sm:
-    """State of the run. `why`, `stalls`, `waited`, `throttle` are what the sub-cores read and write in their loop."""
+    """State of the run. `why`, `stalls`, `waited`, `throttle` are what the sub-cores read and write in their loop;
+    woken: warps of other sub-cores became ready just now, so that the one that runs must look who is next."""
 
     def __init__(self, compiled: Compiled, ctas: PathOf, slots: int, machine: Machine, around: Surroundings, timeline: bool) -> None:
         simt = machine.simt
@@ -81,7 +83,7 @@ class Sm:
         self.dispatched = -INF
         self.next_cta = self.age = self.running = 0
         self.upcoming = self.paths(0)
-        self.last_exit = 0.0
+        self.woken = False
         self.life = 0.0
         self.done: list[_Cta] = []
         self.owner: dict[int, _Cta] = {}
@@ -94,11 +96,10 @@ class Sm:
             self._launch(0.0)
         cores = self.subcores
         while True:
-            times = [c.time for c in cores]
-            first, rest = sorted(times)[:2] if len(cores) > 1 else (times[0], INF)
+            (first, number), (rest, other) = sorted((c.time, i) for i, c in enumerate(cores))[:2]
             if first == INF:
                 break
-            cores[times.index(first)].run(rest)
+            cores[number].run(rest if number < other else nextafter(rest, 0.0))
         if self.running:
             raise GpusimError(
                 f"{self.running} CTAs never end: their warps wait at barriers that not all warps of the CTA reach",
@@ -125,6 +126,7 @@ class Sm:
         self.dispatched = start
         cta = _Cta(path.cta, start, len(path.warps))
         self.running += 1
+        self.woken = True
         places = self._places(len(path.warps))
         for number, warp_path in enumerate(path.warps):
             warp = Warp(self.age, path.cta, number, warp_path, self.compiled.registers, start)
@@ -190,6 +192,8 @@ class Sm:
             landed = max(warp.groups[: len(warp.groups) - ins[12].bits], default=t)
             core.advance(warp, t, max(ins[11], landed - t), _LONG)
             return True
+        if ins[0] == ENDING:
+            return False
         free, done = self.pipe.issue(warp, ins, t)
         core.free[ins[1]] = max(core.free[ins[1]], free)
         self.throttle[ins[1]] = _LG if ins[12].op in _LG_OPS else _MIO
@@ -210,6 +214,7 @@ class Sm:
 
     def _release(self, cta: _Cta) -> None:
         waiting, cta.waiting = cta.waiting, []
+        self.woken = True
         now = cta.arrived + self.barrier_base
         for warp, core, t in waiting:
             core.parked -= 1
@@ -241,7 +246,7 @@ class Sm:
         busy = [sum(c.busy[p] for c in self.subcores) for p in range(len(PIPES))]
         return SmRun(
             cycles=max((c.end for c in self.done), default=0.0),
-            ctas=tuple(CtaTimes(c.number, c.start, c.end) for c in self.done),
+            ctas=tuple(sorted((CtaTimes(c.number, c.start, c.end) for c in self.done), key=lambda c: (c.start, c.cta))),
             instructions=issued,
             stalls={name: v for name, v in zip(REASONS, self.stalls, strict=True) if v},
             warp_cycles=self.life,

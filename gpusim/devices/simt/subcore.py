@@ -73,12 +73,15 @@ class SubCore:
     def run(self, limit: float) -> None:
         """Issue up to `limit`, the time of the sub-core that is next; beyond it, what concerns this sub-core alone."""
         asleep = self.asleep
-        horizon = self.sm.horizon(self, limit)
+        sm = self.sm
+        sm.woken = False
+        horizon = sm.horizon(self, limit)
         parked = self.parked
         t = self.time
         while True:
             while asleep and asleep[0][0] <= t:
                 self._wake(heappop(asleep)[3])
+            goes_on = self.current
             chosen = self._choose(t)
             if chosen is None:
                 later = asleep[0][0] if asleep else INF
@@ -87,12 +90,17 @@ class SubCore:
                     break
                 continue
             if chosen.ins[0] and t > limit:
-                self._wake(chosen)
+                if goes_on is chosen:
+                    self.current = chosen
+                else:
+                    self._wake(chosen)
                 break
             t = self._issue(chosen, t)
+            if sm.woken:
+                break
             if self.parked != parked:
                 parked = self.parked
-                horizon = self.sm.horizon(self, limit)
+                horizon = sm.horizon(self, limit)
             if t > horizon:
                 break
         self.time = t
