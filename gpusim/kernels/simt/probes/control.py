@@ -15,7 +15,7 @@ import numpy as np
 from gpusim import cuda
 from gpusim.cuda import float32
 
-ZERO, LEAK, HALF = float32(0.0), float32(0.01), float32(0.5)
+ZERO, LEAK, HALF, STEP = float32(0.0), float32(0.01), float32(0.5), float32(0.001)
 #: multiply-adds in one pass of a path's loop
 PATH = 16
 
@@ -49,10 +49,10 @@ def if_chain(first: int, paths: int) -> Any:
     @cuda.jit(device=True)
     def choose(sel, x, a, m):
         if sel == first:
-            y = mine(x, a, m)
+            x = mine(x, a, m)
         else:
-            y = rest(sel, x, a, m)
-        return y
+            x = rest(sel, x, a, m)
+        return x
 
     return choose
 
@@ -70,10 +70,10 @@ def switch(first: int, paths: int) -> Any:
         def jump(sel, x, a, m):
             targets = cuda.const.array_like(TARGETS)
             if targets[min(sel, first + 2)] == 0:
-                y = one(x, a, m)
+                x = one(x, a, m)
             else:
-                y = two(x, a, m)
-            return y
+                x = two(x, a, m)
+            return x
 
         return jump
     half = paths // 2
@@ -83,10 +83,10 @@ def switch(first: int, paths: int) -> Any:
     @cuda.jit(device=True)
     def choose(sel, x, a, m):
         if sel > border:
-            y = high(sel, x, a, m)
+            x = high(sel, x, a, m)
         else:
-            y = low(sel, x, a, m)
-        return y
+            x = low(sel, x, a, m)
+        return x
 
     return choose
 
@@ -98,8 +98,7 @@ def kway(form: str, paths: int = 32) -> Any:
     @cuda.jit
     def kway(sink, iters, k, m):
         lane = cuda.threadIdx.x & 31
-        x, a = lane * LEAK, HALF + lane * float32(0.001)
-        x, a = float32(x), float32(a)
+        x, a = float32(lane) * LEAK, HALF + float32(lane) * STEP
         for it in cuda.range(iters, unroll=1):
             x = choose((lane + it) & (k - 1), x, a, m)
             cuda.syncwarp()
@@ -126,10 +125,10 @@ def nest(depth: int, number: int = 1) -> Any:
     @cuda.jit(device=True)
     def branch(b, x, a, m):
         if b & 1:
-            y = deeper_yes(b >> 1, yes(x, a, m), a, m)
+            x = deeper_yes(b >> 1, yes(x, a, m), a, m)
         else:
-            y = deeper_no(b >> 1, no(x, a, m), a, m)
-        return y
+            x = deeper_no(b >> 1, no(x, a, m), a, m)
+        return x
 
     return branch
 
@@ -141,7 +140,7 @@ def nested(depth: int) -> Any:
     @cuda.jit
     def nested(sink, iters, m, lane_mask):
         lane = cuda.threadIdx.x & 31
-        x, a = float32(lane * LEAK), float32(HALF + lane * float32(0.001))
+        x, a = float32(lane) * LEAK, HALF + float32(lane) * STEP
         for it in cuda.range(iters, unroll=1):
             x = choose((lane & lane_mask) + it * 32, x, a, m)
             cuda.syncwarp()
@@ -157,7 +156,7 @@ def trips() -> Any:
     @cuda.jit
     def trips(sink, trip, iters):
         lane = cuda.threadIdx.x & 31
-        x = float32(lane * LEAK)
+        x = float32(lane) * LEAK
         n = trip[cuda.threadIdx.x]
         for _ in cuda.range(iters, unroll=1):
             x = body(x, HALF, n)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpusim import cuda
-from gpusim.cuda import float32, int64, uint32
+from gpusim.cuda import float32, int32, int64, uint32
 
 HALF, MORE = float32(0.5), float32(1.5)
 #: barriers in one pass of the loop
@@ -34,7 +34,7 @@ def barrier_warp(sink, iters):
 @cuda.jit
 def barrier_count(sink, iters):
     """All threads meet and count who said yes; each answer is the next question."""
-    p = 0
+    p = int32(0)
     for _ in cuda.range(iters, unroll=1):
         for _ in cuda.range(BARRIERS, unroll=0):
             p = cuda.syncthreads_count(p)
@@ -45,7 +45,6 @@ def barrier_count(sink, iters):
 #: kind, as the measurements name it -> kernel
 BARRIER: dict[str, Any] = {
     "__syncthreads": barrier_block,
-    "bar.sync 1,n": barrier_block,
     "__syncwarp": barrier_warp,
     "barrier.red.popc": barrier_count,
 }
