@@ -129,8 +129,8 @@ def flat(ctx: Context, node: ast.AST, array: Array, index: tuple[Scalar, ...]) -
     return total if total is not None else Imm(0, "int64")
 
 
-def _wrapped(ctx: Context, index: Scalar, extent: int | Extent) -> Value:
-    if is_nonneg(index):
+def _wrapped(ctx: Context, index: Scalar, extent: int | Extent | Value) -> Value:
+    if is_nonneg(index) or extent == UNKNOWN:
         return index.value
     return ctx.op("wrap", (ctx.cast(index.value, "int64"), ctx.extent(extent)), "int64")
 

@@ -127,8 +127,10 @@ class Context:
             self.out = outer
 
     # --- names and values
-    def extent(self, extent: int | Extent) -> Value:
+    def extent(self, extent: int | Extent | Value) -> Value:
         """A size or stride as a value; parameters are declared when they are first used."""
+        if isinstance(extent, Reg | Imm):
+            return extent
         return Imm(extent, "int64") if isinstance(extent, int) else self.param(extent.arg, extent.what, "int64")
 
     def param(self, arg: int, what: str, dtype: str) -> Reg:

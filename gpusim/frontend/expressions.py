@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from gpusim.frontend import arithmetic, arrays, attributes, calls, logic
+from gpusim.frontend import arithmetic, arrays, attributes, calls, logic, slices
 from gpusim.frontend.choices import each
 from gpusim.frontend.context import Context
 from gpusim.frontend.names import lookup, wrap
@@ -72,10 +72,9 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Operand:
         return _item(ctx, node, base)
     if isinstance(node.slice, ast.Constant) and node.slice.value is Ellipsis:
         return base
-    if isinstance(node.slice, ast.Slice):
-        if node.slice.lower is node.slice.upper is node.slice.step is None:
-            return base
-        ctx.refuse(node, "A slice of an array.", "Index single elements; add the start to the index instead.")
+    if slices.has_slice(node) and not isinstance(base, Scalar):
+        parts = slices.parts_of(ctx, node)
+        return each(ctx, node, base, lambda one: slices.view(ctx, node, arrays.as_array(ctx, one, node), parts))
     index = None if isinstance(base, Scalar) else arrays.indices(ctx, node)
     return each(ctx, node, base, lambda one: arrays.read(ctx, node, arrays.as_array(ctx, one, node), index or ()))
 

@@ -35,7 +35,7 @@ class Array:
     """A view of a buffer. shape and strides count elements; `offset`: where it begins (None: at 0)."""
 
     buffer: Buffer
-    shape: tuple[int | Extent, ...]
+    shape: tuple[int | Extent | Value, ...]
     strides: tuple[int | Extent, ...]
     offset: Value | None = None
 

@@ -57,6 +57,7 @@ def in_python(function: Any, arrays: list[Any], threads: int = 32) -> None:
     for thread in range(threads):
         raw: FunctionType = function.py_func
         world = {**raw.__globals__, "cuda": type("fake", (), {"grid": staticmethod(lambda _, t=thread: t)})}
+        world["cuda"].local = type("local", (), {"array": staticmethod(lambda shape, _: np.zeros(shape))})
         device = {k: v.py_func for k, v in world.items() if getattr(v, "py_func", None) and v.device}
         world |= {k: FunctionType(f.__code__, world, argdefs=f.__defaults__) for k, f in device.items()}
         FunctionType(raw.__code__, world, closure=raw.__closure__)(*arrays)
@@ -434,6 +435,33 @@ def test_a_variable_may_be_one_of_several_arrays() -> None:
         values = [np.roll(v, -1) * 2 + 1 for v in values]
     assert x[5] == 5 + 2 and out[5] == 2
     assert [out[1], out[3]] == [v.sum() for v in (values[1], values[3])]
+
+
+@cuda.jit(device=True)
+def total(row):
+    s = 0
+    for v in row:
+        s += v
+    for k, (a, b) in enumerate(zip(row, row[1:])):  # noqa: B905
+        s += k * a * b
+    return s + len(row)
+
+
+@cuda.jit
+def views(x, out):
+    i = cuda.grid(1)
+    plane = cuda.local.array((3, 4), float64)
+    for r in range(3):
+        for c in range(4):
+            plane[r, c] = x[r * 4 + c] + i
+    row, column, part = plane[1, :], plane[:, -1], x[i + 2 : 10]
+    out[i] = total(row) + 100 * total(column) + row[-1] + part[0] + len(part) + x[3:][i] + len(x[-4:])
+    m, e = math.frexp(x[i] + 0.3)
+    out[i] += m * 1000 + e
+
+
+def test_views_and_walks() -> None:
+    same(views, np.arange(16.0), np.zeros(6), threads=6)
 
 
 # --- device functions

@@ -102,7 +102,7 @@ def a_raise(x):
 
 
 def a_slice(x):
-    x[0] = x[1:3]  # BAD: slice; single elements
+    x[0] = x[1:3:2][0]  # BAD: slice with a step; single elements
 
 
 def a_slice_target(x):
