@@ -147,10 +147,15 @@ def _warp(w: Writer, item: Item) -> None:
     args = stmt.args[1:] if len(stmt.args) > 1 else ()
     if name == "shfl":
         args = args[:2]
-    srcs = w.operands(args)
+    srcs = tuple(m for value in args for m in w.operands((value,)))
     wide = 2 if any(kind(v.dtype) in "ld" for v in args[:1]) else 1
     for _ in range(wide - 1):
         w.emit(WARP[name], (w.fresh(),), srcs)
+    if name == "redux":
+        middle = w.fresh()
+        w.emit("REDUX", (middle,), srcs)
+        w.emit("IMAD.MOV", (w.define(stmt.dst[0]),), (middle,))
+        return
     w.emit(WARP[name], tuple(w.define(r) for r in stmt.dst), srcs)
 
 
