@@ -16,7 +16,7 @@ class Meaning:
 MEANINGS: dict[str, Meaning] = {
     "instructions": Meaning("warp instructions", "smsp__inst_executed.sum", "instructions issued by all warps"),
     "thread_instructions": Meaning("thread instructions", "smsp__thread_inst_executed.sum", "active lanes, summed over the instructions issued"),
-    "branches": Meaning("warp instructions", "smsp__inst_executed_op_branch.sum", "branches and calls"),
+    "branches": Meaning("warp instructions", "smsp__inst_executed_op_branch.sum", "branches, exits and points of reconvergence"),
     "alu_instructions": Meaning("warp instructions", "smsp__inst_executed_pipe_alu.sum", "integer, logic and comparisons"),
     "fma_instructions": Meaning("warp instructions", "smsp__inst_executed_pipe_fma.sum", "fp32 and integer multiply-adds"),
     "half_instructions": Meaning("warp instructions", "smsp__inst_executed_pipe_fp16.sum", "packed 16-bit arithmetic"),

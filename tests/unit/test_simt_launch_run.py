@@ -10,12 +10,13 @@ import pytest
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Geometry
 from gpusim.launch.simt.args import ArraySpec, describe
+from gpusim.launch.simt.counting import path_instructions
 from gpusim.launch.simt.loads import loads, placement
 from gpusim.launch.simt.memory import Footprint, array_bytes, every, first_shares, footprints
 from gpusim.launch.simt.passes import Passed
 from gpusim.launch.simt.prepare import check_geometry
 from gpusim.launch.simt.run import Begun, SimtResult
-from gpusim.launch.simt.sample import beyond, copies, times
+from gpusim.launch.simt.sample import beyond, copies, recorded, times
 from gpusim.lower.simt.code import Code
 from gpusim.spec.load import load_spec
 from gpusim.spec.resolve import resolve
@@ -25,6 +26,8 @@ from tests.unit.made_simt import SPEC, counts_of, executed, loop_code, loop_path
 
 def launched(code: Code, paths: list[CtaPath], threads: int, *, exact: bool = False, timeline: bool = False) -> SimtResult:
     begun = Begun(made_ready(code, len(paths), threads), made_args(len(paths), threads), "cold", "out", exact)
+    mean = sum(path_instructions(code, paths)) / len(paths)
+    begun.kept = [recorded(load, begun.ready.held.ctas_per_sm, mean, exact) for load in begun.loads]
     done = executed(code, paths, {cta for kept in begun.kept for cta in kept})
     begun.passed = Passed(done.counts, done.paths, footprints(code, done.counts, array_bytes(code, begun.args)), done)
     return begun.result(timeline=timeline)

@@ -48,7 +48,14 @@ def boxes(grid: tuple[int, int, int], periods: Periods) -> list[Box]:
 def classes(grid: tuple[int, int, int], periods: Periods, run: Callable[[int], Counts]) -> list[CtaClass] | None:
     """Classes that cover the grid, or None if there are too many. run: counts of one CTA, given by its linear number."""
     known: dict[int, tuple[bytes, Counts]] = {}
-    todo = boxes(grid, periods)
+
+    def sign(cta: int) -> bytes:
+        if cta not in known:
+            counts = run(cta)
+            known[cta] = (signature(counts), counts)
+        return known[cta][0]
+
+    todo = boxes(grid, Periods(needed(grid, periods, sign)))
     found: dict[bytes, CtaClass] = {}
     if len(todo) > MOST:
         return None
@@ -56,20 +63,30 @@ def classes(grid: tuple[int, int, int], periods: Periods, run: Callable[[int], C
         box = todo.pop()
         probes = [linear(grid, at) for at in corners(box)]
         for cta in probes:
-            if cta not in known:
-                if len(known) >= MOST:
-                    return None
-                counts = run(cta)
-                known[cta] = (signature(counts), counts)
+            if cta not in known and len(known) >= MOST:
+                return None
+            sign(cta)
         signs = {known[cta][0] for cta in probes}
         size = len(box[0]) * len(box[1]) * len(box[2])
         if len(signs) == 1:
-            sign, counts = known[probes[0]]
-            was = found.get(sign)
-            found[sign] = CtaClass(was.cta if was else probes[0], size + (was.size if was else 0), counts)
+            same, counts = known[probes[0]]
+            was = found.get(same)
+            found[same] = CtaClass(was.cta if was else probes[0], size + (was.size if was else 0), counts)
         else:
             todo += split(box, grid, known)
     return list(found.values())
+
+
+def needed(grid: tuple[int, int, int], periods: Periods, sign: Callable[[int], bytes]) -> tuple[int, int, int]:
+    """The periods, but 1 along an axis where one whole period of CTAs, in the middle of the grid, counts alike: alignment changes nothing there."""
+    middle = [extent // 2 for extent in grid]
+    out = []
+    for axis, (extent, period) in enumerate(zip(grid, periods.axes, strict=True)):
+        if period > 1 and extent > 2 * period:
+            row = [linear(grid, _put(tuple(middle), axis, extent // 2 + i)) for i in range(period)]
+            period = 1 if len({sign(cta) for cta in row}) == 1 else period
+        out.append(period)
+    return out[0], out[1], out[2]
 
 
 def corners(box: Box) -> list[tuple[int, int, int]]:

@@ -30,7 +30,7 @@ PIPES = {
     "uniform_instructions": ("uniform",),
     "tensor_instructions": ("tensor",),
 }
-BRANCHES = ("BRA", "CALL", "RET", "BREAK")
+BRANCHES = ("BRA", "BSYNC", "EXIT", "CALL", "RET", "BREAK")
 #: floating-point operations of one lane; a matrix instruction is 2 * 16 * 8 * 16 for 32 lanes
 FLOPS = {"FADD": 1, "FMUL": 1, "FFMA": 2, "DADD": 1, "DMUL": 1, "DFMA": 2, "HADD2": 2, "HMUL2": 2, "HFMA2": 4, "HFMA2.MMA": 4, "HMMA": 128}
 
@@ -124,3 +124,8 @@ def path_instructions(code: Code, paths: Iterable[CtaPath]) -> list[int]:
 def thread_instructions(code: Code, counts: Counts) -> int:
     """Active lanes, summed over the instructions."""
     return sum(lanes * len(block.instrs) for block, _, lanes in _blocks(code, counts))
+
+
+def warp_instructions(code: Code, counts: Counts) -> int:
+    """Instructions of warps."""
+    return sum(warps * len(block.instrs) for block, warps, _ in _blocks(code, counts))

@@ -79,23 +79,29 @@ def estimate(on: Bench, load: Load, paths: Sequence[CtaPath], mean: float, *, ex
 
 
 def _sampled(on: Bench, held: Paths, number: int, mean: float, timeline: bool) -> Estimate:
-    """Half of the sample, then all of it; the other CTAs cost what the second half did per instruction."""
+    """Some waves of CTAs, and about half as many; all other CTAs cost what made the difference, per instruction."""
     slots = on.ready.held.ctas_per_sm
-    sample = list(range(len(held.paths)))
-    while len(sample) >= 4 * slots and sum(held.sizes[i] for i in sample) > BUDGET:
-        sample = sample[::2]
-    size = len(sample) if len(sample) >= 2 * slots else min(number, 2 * slots)
-    small = sample[::2] if len(sample) >= 2 * slots else sample
+    waves = max(1, len(held.paths) // slots)
+    while waves > 2 and sum(held.sizes) * waves * slots / len(held.paths) > BUDGET:
+        waves -= 1
+    sample = spread(len(held.paths), waves * slots)
+    size = max(len(sample), min(number, 2 * slots))
     b, said = _loops(on, held, sample, size, BUDGET * 2 // 3, timeline)
     if size == number:
         return Estimate(b, said)
-    a, _ = _loops(on, held, small, size // 2, BUDGET // 3, False)
+    small = spread(len(held.paths), max(1, waves // 2) * slots)
+    a, _ = _loops(on, held, small, len(small), BUDGET // 3, False)
     steps = (number * mean - b.instructions) / (b.instructions - a.instructions) if b.instructions > a.instructions else 0.0
     error = stdev(held.sizes) / fmean(held.sizes) / len(held.sizes) ** 0.5 if len(held.sizes) > 1 else 0.0
     told = f"{size} of {number} CTAs of an SM timed, the others in proportion to their instructions"
     if error > SMALL:
         told += f" (standard error of a CTA's mean length {error:.1%})"
     return Estimate(beyond(a, b, max(0.0, steps)), (*said, told))
+
+
+def spread(number: int, most: int) -> list[int]:
+    """`most` of `number` places at equal distances; all if there are not so many."""
+    return [i * number // most for i in range(most)] if number > most else list(range(number))
 
 
 def _loops(on: Bench, held: Paths, which: Sequence[int], number: int, budget: int, timeline: bool) -> tuple[SmRun, tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 Only some SMs are timed. A sector that one of them touches first may have been brought by another SM before. Per buffer, the launch touches
 at most as many distinct sectors as the buffer has, and as it requests; if all SMs together make more first touches than that, only
-that share of them, every k-th, goes to DRAM. Where the launch touches more than L2 holds, L2 keeps the share that fits.
+that share of them, every k-th, goes to DRAM. L2 is taken to hold whatever is read again.
 """
 
 from __future__ import annotations
@@ -77,29 +77,16 @@ def every(items: list[int], share: float) -> list[int]:
 
 
 class FirstTouch:
-    """`where` for one timed SM: "dram" for the first time a sector of `cold` is asked for, else "l2"; every `again`-th later time "dram" too."""
+    """`where` for one timed SM: "dram" for the first time a sector of `cold` is asked for, else "l2"."""
 
-    def __init__(self, cold: frozenset[int], kept: float) -> None:
+    def __init__(self, cold: frozenset[int]) -> None:
         self.left = set(cold)
-        self.cold, self.lost, self.debt = cold, 1.0 - kept, 0.0
 
     def where(self, sector: int) -> str:
         if sector in self.left:
             self.left.discard(sector)
             return "dram"
-        if self.lost and sector in self.cold:
-            self.debt += self.lost
-            if self.debt >= 1.0:
-                self.debt -= 1.0
-                return "dram"
         return "l2"
-
-
-def kept_share(prints: Mapping[str, Footprint], machine: Machine) -> float:
-    """Share of what the launch touches that L2 still holds when it is asked for again."""
-    total = sum(p.touched for p in prints.values()) * SECTOR
-    holds = machine.half_bytes * machine.halves
-    return min(1.0, holds / total) if total else 1.0
 
 
 def l1_bytes(machine: Machine, shared_per_cta: int, reserved: int, ctas_per_sm: int) -> int:

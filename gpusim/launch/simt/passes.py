@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim.interp.simt import execute
-from gpusim.launch.simt.args import backing
+from gpusim.launch.simt.args import backing, scratch
+from gpusim.launch.simt.counting import warp_instructions
 from gpusim.launch.simt.memory import Footprint
 from gpusim.launch.simt.prepare import Ready
+from gpusim.launch.simt.static import data_dependence
 from gpusim.trace.simt import Counts, CtaPath
 
 
@@ -30,6 +32,14 @@ def execute_all(ready: Ready, args: Sequence[Any], record: Iterable[int], **opti
     arrays = backing(args, ready.code.program, copy=False)
     done = execute(ready.code, ready.geometry, arrays, record=sorted(record), **options)
     return Passed(done.counts, done.paths, exact_prints(done), done)
+
+
+def probe(ready: Ready, args: Sequence[Any], cta: int) -> float | None:
+    """Warp instructions of one CTA, executed on zeros; None where its way depends on data."""
+    if data_dependence(ready.code) is not None:
+        return None
+    counts = execute(ready.code, ready.geometry, scratch(args, ready.code.program), ctas=[cta], sanitize=False).counts
+    return float(warp_instructions(ready.code, counts)) or None
 
 
 def exact_prints(done: Any) -> dict[str, Footprint]:

@@ -18,7 +18,7 @@ from gpusim.launch.simt.estimate import Estimate, estimate
 from gpusim.launch.simt.limits import limits
 from gpusim.launch.simt.loads import Load, loads
 from gpusim.launch.simt.memory import Footprint
-from gpusim.launch.simt.passes import Passed, execute_all
+from gpusim.launch.simt.passes import Passed, execute_all, probe
 from gpusim.launch.simt.prepare import Ready, prepare
 from gpusim.launch.simt.profile import profile
 from gpusim.launch.simt.sample import recorded
@@ -92,7 +92,7 @@ class Begun:
         self.ready, self.args = ready, args
         self.l2, self.launch, self.exact = l2, launch, exact
         self.loads = loads(ready.machine, ready.geometry.ctas, ready.held.ctas_per_sm)
-        self.kept = [recorded(load, ready.held.ctas_per_sm, ready.code, exact) for load in self.loads]
+        self.kept: list[tuple[int, ...]] = []
         self.passed: Passed | None = None
 
     @property
@@ -101,9 +101,17 @@ class Begun:
 
     def execute(self, *, values: bool = True, **options: Any) -> Any:
         """The value pass; results stand in the arrays afterwards if `values`. options: for `interp.simt.execute`. Returns what that gives."""
+        self.kept = self._choose()
         wanted = {cta for kept in self.kept for cta in kept}
         self.passed = execute_all(self.ready, self.args, wanted, **options) if values else execute_some(self.ready, self.args, wanted)
         return self.passed.executed
+
+    def _choose(self) -> list[tuple[int, ...]]:
+        """Of each load the CTAs whose paths are recorded. One in the middle of the grid tells how long they are."""
+        ready, ctas = self.ready, self.ready.geometry.ctas
+        few = ctas <= sum(len(load.ctas) for load in self.loads)
+        length = None if few or self.exact else probe(ready, self.args, ctas // 2)
+        return [recorded(load, ready.held.ctas_per_sm, length, self.exact) for load in self.loads]
 
     def result(self, *, timeline: bool = False) -> SimtResult:
         """Time, counters and stalls. The arrays' contents no longer matter."""
@@ -158,7 +166,7 @@ def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
         extrapolated="; ".join(dict.fromkeys(text for text in (passed.said, *(t for s in sms for t in s.made.said)) if text)),
         notes=code.notes,
         digest=_digest(ready, options, counters, picoseconds),
-        warps_active=sum(s.run.warp_cycles * s.load.sms for s in sms) / sum(s.run.cycles * s.load.sms for s in sms),
+        warps_active=_resident(sms, ready.held.ctas_per_sm * ready.held.warps_per_cta),
         profile=profile(
             code,
             geometry,
@@ -197,6 +205,11 @@ def _params(ready: Ready) -> dict[str, Any]:
 def _extents(extents: tuple[int, int, int]) -> str:
     used = max((i + 1 for i, e in enumerate(extents) if e > 1), default=1)
     return "x".join(str(e) for e in extents[:used])
+
+
+def _resident(sms: Sequence[_Sm], most: int) -> float:
+    """Mean warps of a working SM. Sums and time are extrapolated apart, so the quotient may miss the most by a little."""
+    return min(float(most), sum(s.run.warp_cycles * s.load.sms for s in sms) / sum(s.run.cycles * s.load.sms for s in sms))
 
 
 def _summed(sms: Sequence[_Sm]) -> dict[str, float]:

@@ -13,14 +13,12 @@ from typing import Any
 
 from gpusim.devices.simt.result import LineCost, SmRun
 from gpusim.launch.simt.loads import Load
-from gpusim.launch.simt.loops import shape
-from gpusim.lower.simt.code import Code
 from gpusim.trace.simt import CtaPath, Touch, WarpPath
 
 #: warp instructions of one launch that are simulated in detail
 BUDGET = 120_000
-#: waves of an SM whose CTAs are recorded; one where accesses stand in loops, for recording them is the costly part
-WAVES, WAVES_WITH_LOOPS = 4, 1
+#: waves of an SM whose CTAs are recorded, where these fit the budget; and where nothing is known about their length
+WAVES, WAVES_UNKNOWN = 6, 3
 LEAST_CTAS = 24
 #: a launch that needs little more than the sample is not sampled
 SLACK = 1.5
@@ -28,20 +26,18 @@ SLACK = 1.5
 APART = 1 << 44
 
 
-def recorded(load: Load, ctas_per_sm: int, code: Code, exact: bool) -> tuple[int, ...]:
-    """CTAs of the load whose paths are kept: all, or some spread evenly over them."""
+def recorded(load: Load, ctas_per_sm: int, length: float | None, exact: bool) -> tuple[int, ...]:
+    """CTAs of the load whose paths are kept: all, or some spread evenly over them. length: warp instructions of a CTA, if known.
+
+    Whole waves, for paths of part of a wave tell little; one wave at least, whatever it costs.
+    """
     number = len(load.ctas)
-    heavy = accesses_in_loops(code)
-    most = ctas_per_sm * WAVES_WITH_LOOPS if heavy else max(LEAST_CTAS, ctas_per_sm * WAVES)
-    if exact or number <= most * (1.0 if heavy else SLACK):
+    most = max(ctas_per_sm * (WAVES if length else WAVES_UNKNOWN), LEAST_CTAS)
+    if length:
+        most = max(ctas_per_sm, min(most, int(BUDGET / length) // ctas_per_sm * ctas_per_sm))
+    if exact or number <= most * (SLACK if most > ctas_per_sm else 1.0):
         return load.ctas
     return tuple(load.ctas[i * number // most] for i in range(most))
-
-
-def accesses_in_loops(code: Code) -> bool:
-    """Whether a loop touches memory."""
-    loops = shape(code).latch.items()
-    return any(head <= access.block <= last for head, last in loops for access in code.accesses)
 
 
 def copies(paths: Sequence[CtaPath], number: int) -> list[CtaPath]:

@@ -10,7 +10,7 @@ from gpusim.devices.simt.memory import Surroundings
 from gpusim.devices.simt.result import Moment, SmRun
 from gpusim.devices.simt.sm import run_sm
 from gpusim.launch.simt.counting import path_instructions
-from gpusim.launch.simt.memory import FirstTouch, Footprint, first_shares, from_dram, kept_share, l1_bytes
+from gpusim.launch.simt.memory import FirstTouch, Footprint, first_shares, from_dram, l1_bytes
 from gpusim.launch.simt.prepare import Ready
 from gpusim.trace.profile import Pass, Track
 from gpusim.trace.simt import CtaPath
@@ -18,19 +18,18 @@ from gpusim.trace.simt import CtaPath
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Times any paths on one SM among `active_sms` that do the like. shares: see `memory.first_shares`; kept: share of the data L2 holds."""
+    """Times any paths on one SM among `active_sms` that do the like. shares: see `memory.first_shares`."""
 
     ready: Ready
     active_sms: int
     shares: Mapping[str, float]
-    kept: float
 
     def time(self, paths: Sequence[CtaPath], *, timeline: bool = False) -> SmRun:
         """The CTAs of `paths` in this order. The run issues exactly the instructions of the paths, or it is a bug."""
         code, machine, held = self.ready.code, self.ready.machine, self.ready.held
         memory = Surroundings(
             active_sms=self.active_sms,
-            where=FirstTouch(from_dram(code, paths, self.shares), self.kept).where,
+            where=FirstTouch(from_dram(code, paths, self.shares)).where,
             l1_bytes=l1_bytes(machine, held.shared_bytes_per_cta, self.ready.spec.sm.shared_reserved_per_cta, held.ctas_per_sm),
         )
         run = run_sm(code, list(paths), held.ctas_per_sm, machine, memory, timeline=timeline)
@@ -43,7 +42,7 @@ def bench(ready: Ready, paths: Sequence[CtaPath], prints: Mapping[str, Footprint
     """For an SM whose CTAs are like `paths`."""
     ctas = ready.geometry.ctas
     active = min(ready.machine.sms, ctas)
-    return Bench(ready, active, first_shares(ready.code, paths, prints, len(paths) / ctas), kept_share(prints, ready.machine))
+    return Bench(ready, active, first_shares(ready.code, paths, prints, len(paths) / ctas))
 
 
 def tracks(run: SmRun, sm: int, subcores: int) -> tuple[Track, ...]:

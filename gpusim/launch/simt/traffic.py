@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from gpusim.devices.simt.result import SmRun
-from gpusim.launch.simt.memory import SECTOR, Footprint, kept_share
+from gpusim.launch.simt.memory import SECTOR, Footprint
 from gpusim.spec.resolve import Machine
 from gpusim.trace.counters import Counters
 
@@ -19,14 +19,13 @@ def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], prints: Mapp
     reading = loaded - hit
     atomics = counted.get("global_atomic_sectors", 0) + counted.get("global_red_sectors", 0)
     first = min(reading + atomics, round(sum(p.read for p in prints.values())))
-    again = (reading - first) * (1.0 - kept_share(prints, machine)) if reading > first else 0.0
     stored = sum(p.written for p in prints.values()) * SECTOR
     dirty = min(stored, machine.dirty_bytes * machine.halves)
     return {
         "l1_hit_sectors": hit,
         "l2_read_sectors": reading,
         "l2_write_sectors": counted.get("l1_store_sectors", 0) + atomics,
-        "dram_read_bytes": round((first + again) * SECTOR),
+        "dram_read_bytes": first * SECTOR,
         "dram_write_bytes": round(stored - dirty),
         "l2_dirty_bytes": round(dirty),
     }
