@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from gpusim.ir.simt.walk import walk, writes
 from gpusim.lower.simt import cfg
 from gpusim.lower.simt.balance import balance
 from gpusim.lower.simt.code import Code, Instr
+from gpusim.lower.simt.copies import coalesced
 from gpusim.lower.simt.directions import directed
 from gpusim.lower.simt.registers import allocated, estimate
+from gpusim.lower.simt.select import select
 from gpusim.lower.simt.vectorise import vectorise
 from gpusim.lower.simt.webs import split
 from tests.unit.test_simt_select import Maker, f32, i32
@@ -155,3 +158,49 @@ def test_immediates_of_a_multiply_add_share_one_slot() -> None:
     found = Counter(row.op for b in m.select().blocks for row in b.instrs)
     assert found["FFMA"] == 1 and found["IMAD.MOV"] + found["MOV"] == 1
     assert Imm(0.5, "float32") == f32(0.5)
+
+
+def handed_on(maker: Maker) -> Code:
+    """Nested ifs whose sides each leave a value in a variable of their own, which is then copied outwards."""
+    a, tid = maker.buffer(), maker.op("tid.x")
+    outer, inner = maker.reg("float32", "outer"), maker.reg("float32", "inner")
+    x = maker.load(a, tid)
+    low: list[Stmt] = []
+    maker.op("add", x, f32(1), body=low, dst=outer)
+    high: list[Stmt] = []
+    one: list[Stmt] = []
+    maker.op("mul", x, f32(2), body=one, dst=inner)
+    two: list[Stmt] = []
+    maker.op("mul", x, f32(3), body=two, dst=inner)
+    high.append(If(maker.op("lt", tid, i32(20), body=high), tuple(one), tuple(two)))
+    maker.op("mov", inner, body=high, dst=outer)
+    maker.body.append(If(maker.op("lt", tid, i32(10)), tuple(low), tuple(high)))
+    maker.store(a, tid, outer)
+    return cfg.build(maker.program())
+
+
+def swapped(maker: Maker) -> Code:
+    """Two variables that change places in every pass of a loop: their copies are needed."""
+    a, tid = maker.buffer(), maker.op("tid.x")
+    x, y, t, var = maker.reg("float32", "x"), maker.reg("float32", "y"), maker.reg("float32", "t"), maker.reg("int32", "k")
+    maker.op("mov", f32(1), dst=x)
+    maker.op("mov", f32(2), dst=y)
+    inside: list[Stmt] = []
+    maker.op("mov", x, body=inside, dst=t)
+    maker.op("mov", y, body=inside, dst=x)
+    maker.op("mov", t, body=inside, dst=y)
+    maker.body.append(For(var, i32(0), tid, i32(1), tuple(inside), unroll=1))
+    maker.store(a, tid, maker.op("sub", x, y))
+    return cfg.build(maker.program())
+
+
+@pytest.mark.parametrize("make", [handed_on, swapped, reused])
+def test_sharing_registers_keeps_values(make: Callable[[Maker], Code]) -> None:
+    values = np.arange(32, dtype=np.float32)
+    assert np.array_equal(run(coalesced(split(make(Maker()))), values), run(make(Maker()), values))
+
+
+def test_nested_branches_meet_in_one_place_without_copies() -> None:
+    code = select(handed_on(Maker()))
+    found = Counter(row.op for b in code.blocks for row in b.instrs)
+    assert found["BSSY"] == found["BSYNC"] == 1 and found["MOV"] + found["IMAD.MOV"] == 0

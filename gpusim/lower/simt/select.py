@@ -12,6 +12,7 @@ from gpusim.ir.simt.facts import LaunchFacts
 from gpusim.lower.simt import control, registers
 from gpusim.lower.simt.balance import balance
 from gpusim.lower.simt.code import Code, Instr
+from gpusim.lower.simt.copies import coalesced
 from gpusim.lower.simt.directions import directed
 from gpusim.lower.simt.expr import Numbers
 from gpusim.lower.simt.flow import Flow, analyse
@@ -30,7 +31,7 @@ def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int
 
     Registers: `given_registers`, else the estimate, but not more than `program.max_registers`; what is above is spilled.
     """
-    code = vectorise(split(directed(code, facts)))
+    code = vectorise(coalesced(split(directed(code, facts))))
     flow = analyse(code)
     regs, splits = divergent(flow)
     w = _writer(flow, regs)
