@@ -183,7 +183,7 @@ class GpuSpec(Part):
     clocks: Clocks
     chip: Chip
     sm: Sm
-    simt: Simt
+    simt: Simt | None = Field(default=None, description="how threads are issued; absent: the machine runs tile kernels only")
     tensor: Tensor
     copy_engines: CopyEngines
     l2: L2

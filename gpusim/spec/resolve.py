@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpusim.errors import GpusimError
 from gpusim.spec.device import GpuSpec, MmaSync, Simt, Wgmma
 
 
@@ -18,6 +19,7 @@ class SimtCosts:
     interval: dict[str, float]
     latency: dict[str, float]
     gap: dict[str, float]
+    fma_halves: int
     guard_latency: float
     pipe_change: float
     register_ports: int
@@ -57,8 +59,7 @@ class Machine:
     subcores: int
     issue_lanes: int
     fma_lanes: int
-    fma_halves: int
-    simt: SimtCosts
+    threads: SimtCosts | None
     alu_lanes: int
     alu_latency: float
     shared_latency: float
@@ -97,6 +98,13 @@ class Machine:
     cold_fetch: float
     per_cta: float
     cta_change: float
+
+    @property
+    def simt(self) -> SimtCosts:
+        """What issuing threads costs. Raises GpusimError for a machine that does not say."""
+        if self.threads is None:
+            raise GpusimError(f"{self.name} has no section 'simt', so thread kernels cannot be timed on it", hint="add it, or give a `base:` that has it")
+        return self.threads
 
     @property
     def alu_slots(self) -> float:
@@ -142,8 +150,7 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         subcores=sm.subcores,
         issue_lanes=32,
         fma_lanes=sm.fma_lanes,
-        fma_halves=spec.simt.fma_halves,
-        simt=_simt(spec.simt, hz),
+        threads=None if spec.simt is None else _simt(spec.simt, hz),
         alu_lanes=sm.alu_lanes,
         alu_latency=sm.alu_latency,
         shared_latency=sm.shared_latency,

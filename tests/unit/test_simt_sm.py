@@ -225,6 +225,6 @@ def test_a_jump_to_code_that_is_not_at_hand_waits_for_instructions() -> None:
     far = chain("FFMA", 600)
     program = code([*chain("FFMA", 1), Instr("BRA", (), (), 1)], far, chain("FFMA", 1))
     there = run_sm(program, [cta(warp(0, 2, 0, 2, 0, 2))], 1, machine())
-    roomy = run_sm(program, [cta(warp(*[0, 2] * 3))], 1, replace(machine(), simt=replace(machine().simt, code_buffer=10**6)))
+    roomy = run_sm(program, [cta(warp(*[0, 2] * 3))], 1, replace(machine(), threads=replace(machine().simt, code_buffer=10**6)))
     assert there.cycles == roomy.cycles + machine().simt.code_fetch
     assert there.stalls["no_instruction"] > roomy.stalls["no_instruction"]

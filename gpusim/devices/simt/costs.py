@@ -77,8 +77,8 @@ def _issue(instr: Instr, before: Sequence[Instr], behind: Sequence[Instr], numbe
     name = _pipe(instr)
     pipe = PIPES.index(name)
     simt = machine.simt
-    other = HEAVY if name == "fma" and machine.fma_halves > 1 else pipe
-    if name == "fma" and machine.fma_halves == 1:
+    other = HEAVY if name == "fma" and simt.fma_halves > 1 else pipe
+    if name == "fma" and simt.fma_halves == 1:
         pipe = other = HEAVY
     latency = _pick(simt.latency, instr.op, name)
     if instr.op in _PREDICATE_WRITERS and uses.guards(instr, behind):
