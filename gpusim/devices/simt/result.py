@@ -36,11 +36,13 @@ class CtaTimes:
 
 @dataclass(frozen=True, slots=True)
 class LineCost:
-    """Of one line of the user's source: warp instructions issued, their active lanes, warp-cycles spent before issue of them."""
+    """Of one line of the user's source: warp instructions issued, their active lanes, warp-cycles spent before issue of them, in all and by
+    reason."""
 
     issues: int = 0
     lanes: int = 0
     stall_cycles: float = 0.0
+    stalls: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,7 +67,7 @@ class Sm:
         self.paths = ctas if callable(ctas) else (lambda i: ctas[i] if i < len(ctas) else None)
         self.why = compiled.why
         self.stalls = [0.0] * len(REASONS)
-        self.waited = [0.0] * len(compiled.lines)
+        self.waited = [[0.0] * len(REASONS) for _ in compiled.lines]
         self.throttle = [_MIO if name in ("lsu", "adu") else _MATH for name in PIPES]
         self.memory = MemoryPath(machine, around)
         self.pipe = SharedPipe(machine, self.memory, compiled.position)
@@ -206,7 +206,7 @@ class Sm:
         cta = self.owner[warp.age]
         self.barrier_free = cta.arrived = max(self.barrier_free, t) + self.barrier_step
         for d in ins[5]:
-            warp.regs[d] = cta.arrived + self.barrier_base + ins[4]
+            warp.regs[d] = t
         cta.waiting.append((warp, core, t))
         core.parked += 1
         if len(cta.waiting) == cta.alive:
@@ -264,8 +264,13 @@ class Sm:
         rows: dict[int, list[float]] = {}
         for passes, lanes, block in zip(self.passes, self.lanes, self.compiled.blocks, strict=True):
             for ins in block:
-                row = rows.setdefault(ins[12].line, [0, 0, 0.0])
+                row = rows.setdefault(ins[12].line, [0.0] * (2 + len(REASONS)))
                 row[0] += passes
                 row[1] += lanes
-                row[2] += self.waited[ins[8]]
-        return {line: LineCost(int(a), int(b), c) for line, (a, b, c) in sorted(rows.items())}
+                for i, cycles in enumerate(self.waited[ins[8]], 2):
+                    row[i] += cycles
+        return {line: LineCost(int(row[0]), int(row[1]), sum(row[2:]), _named(row[2:])) for line, row in sorted(rows.items())}
+
+
+def _named(cycles: Sequence[float]) -> dict[str, float]:
+    return {name: v for name, v in zip(REASONS, cycles, strict=True) if v}

@@ -147,8 +147,10 @@ class SubCore:
         kind, pipe, other, hold, latency, dst, _, _, number, slots, slots_again, gap, _, why = ins = warp.ins
         ready, last = warp.ready, warp.last
         stalls = sm.stalls
+        here = sm.waited[number]
         if ready > last:
             stalls[warp.why] += ready - last
+            here[warp.why] += ready - last
         else:
             ready = last
         if self.free[pipe] > t:
@@ -159,9 +161,10 @@ class SubCore:
                 beat = hold / 2 if other != ins[1] else hold
                 throttled = queued * (beat - 1) / beat if beat > 1 else 0.0
                 stalls[sm.throttle[pipe]] += throttled
+                here[sm.throttle[pipe]] += throttled
                 ready += throttled
             stalls[NOT_SELECTED] += t - ready
-        sm.waited[number] += t - last
+            here[NOT_SELECTED] += t - ready
         self.free[pipe] = t + hold
         self.busy[pipe] += hold
         if slots > 1 and self.previous is warp and self.previous_end >= t:
