@@ -192,7 +192,7 @@ def _step(w: Writer, loop: Loop, reg: int) -> int | None:
         stmt = source.stmt
     if getattr(stmt, "op", "") not in ("add", "sub"):
         return None
-    this = w.numbers.combine(stmt.op, tuple(w.numbers.of(a) for a in stmt.args))  # type: ignore[union-attr]
+    this = w.numbers.combine(stmt.op, tuple(w.numbers.of(a) for a in stmt.args))  # type: ignore[union-attr, arg-type]
     step = w.numbers.combine("add", (this, w.numbers.combine("mul", (w.numbers.intern("reg", value=reg), w.numbers.imm(-1)))))
     return _without(w, this, reg) if step is not None else None
 

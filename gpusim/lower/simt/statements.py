@@ -184,7 +184,8 @@ def _commit(w: Writer, item: Item) -> None:
 
 
 def _wait(w: Writer, item: Item) -> None:
-    w.emit("DEPBAR", bits=item.stmt.pending)
+    stmt: Any = item.stmt
+    w.emit("DEPBAR", bits=stmt.pending)
 
 
 def _print(w: Writer, item: Item) -> None:
