@@ -82,14 +82,14 @@ def _sampled(on: Bench, held: Paths, number: int, mean: float, timeline: bool) -
     """Some waves of CTAs, and about half as many; all other CTAs cost what made the difference, per instruction."""
     slots = on.ready.held.ctas_per_sm
     waves = max(1, len(held.paths) // slots)
-    while waves > 2 and sum(held.sizes) * waves * slots / len(held.paths) > BUDGET:
+    while waves > 2 and sum(held.sizes) * waves * slots / len(held.paths) > BUDGET * 2 // 3:
         waves -= 1
     sample = spread(len(held.paths), waves * slots)
     size = max(len(sample), min(number, 2 * slots))
     b, said = _loops(on, held, sample, size, BUDGET * 2 // 3, timeline)
     if size == number:
         return Estimate(b, said)
-    small = spread(len(held.paths), max(1, waves // 2) * slots)
+    small = spread(len(held.paths), (max(2, waves // 2) if waves > 2 else 1) * slots)
     a, _ = _loops(on, held, small, len(small), BUDGET // 3, False)
     steps = (number * mean - b.instructions) / (b.instructions - a.instructions) if b.instructions > a.instructions else 0.0
     error = stdev(held.sizes) / fmean(held.sizes) / len(held.sizes) ** 0.5 if len(held.sizes) > 1 else 0.0

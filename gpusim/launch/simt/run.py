@@ -219,12 +219,12 @@ def _summed(sms: Sequence[_Sm]) -> dict[str, float]:
 
 
 def _line_stalls(sms: Sequence[_Sm]) -> dict[int, dict[str, float]]:
-    """Line -> reason -> warp-cycles of the launch, as far as the timed SMs tell reasons."""
+    """Line -> reason -> warp-cycles of the launch."""
     out: dict[int, dict[str, float]] = {}
     for s in sms:
         for line, cost in s.run.lines.items():
             known = out.setdefault(line, {})
-            for reason, cycles in (getattr(cost, "stalls", None) or {"stalled": cost.stall_cycles}).items():
+            for reason, cycles in cost.stalls.items():
                 known[reason] = known.get(reason, 0.0) + cycles * s.scale
     return out
 

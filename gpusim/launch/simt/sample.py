@@ -93,4 +93,5 @@ def times(run: SmRun, factor: float) -> SmRun:
 
 
 def _line(a: LineCost, b: LineCost, more: Any) -> LineCost:
-    return LineCost(round(more(a.issues, b.issues)), round(more(a.lanes, b.lanes)), more(a.stall_cycles, b.stall_cycles))
+    stalls = {reason: more(a.stalls.get(reason, 0.0), cycles) for reason, cycles in b.stalls.items()}
+    return LineCost(round(more(a.issues, b.issues)), round(more(a.lanes, b.lanes)), sum(stalls.values()), stalls)
