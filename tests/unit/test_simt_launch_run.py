@@ -137,7 +137,11 @@ def test_what_no_kernel_takes() -> None:
 
 @pytest.mark.parametrize(
     "geometry, told",
-    [(Geometry((0, 1, 1), (32, 1, 1)), "grid"), (Geometry((1, 1, 1), (32, 64, 1)), "2048 threads"), (Geometry((1, 70000, 1), (1, 1, 1)), "grid")],
+    [
+        (Geometry((0, 1, 1), (32, 1, 1)), "grid"),
+        (Geometry((1, 1, 1), (32, 64, 1)), "2048 threads"),
+        (Geometry((1, 70000, 1), (1, 1, 1)), "grid"),
+    ],
 )
 def test_geometries_that_no_device_launches(geometry: Geometry, told: str) -> None:
     with pytest.raises(GpusimError, match=told):
