@@ -22,7 +22,7 @@ from gpusim.lower.simt.table import words
 class Writer:
     """lists: instructions per block, without what controls the flow. known: a key -> (block, machine register) where it was computed.
     size: 32-bit registers of each machine register. late: what moves the pointers of a loop on, at the end of a block. tails: how
-    blocks end. counts: zeros set in a block."""
+    blocks end. counts: zeros set in a block. sides: (register, condition) -> where one side of a predicated if wrote it."""
 
     flow: Flow
     numbers: Numbers
@@ -43,6 +43,7 @@ class Writer:
     tails: dict[int, list[Instr]] = field(default_factory=dict)
     places: Places = field(kw_only=True)
     counts: dict[object, int] = field(default_factory=dict)
+    sides: dict[tuple[int, Value], int] = field(default_factory=dict)
 
     def fresh(self, size: int = 1) -> int:
         self.next += 1
@@ -117,13 +118,19 @@ class Writer:
         return self.once(("imm", value.value, value.dtype), "IMAD.MOV", size=max(1, words(value.dtype)))
 
     def define(self, reg: Reg) -> int:
-        """A machine register for a new value of `reg`."""
+        """A machine register for a new value of `reg`. Both sides of a predicated if write the same one: each lane keeps its side's value."""
         if self.flow.single(reg.id) is not None:
             self.size[reg.id] = words(reg.dtype)
             return reg.id
+        side = (reg.id, self.guards[-1][0]) if self.guards else None
+        other = self.sides.get(side) if side else None
+        if other is not None and other == self.env.get(reg.id):
+            return other
         machine = self.fresh(words(reg.dtype))
         self.env[reg.id] = machine
         self.size[reg.id] = words(reg.dtype)
+        if side:
+            self.sides[side] = machine
         return machine
 
     def bind(self, reg: Reg, machine: int) -> None:
