@@ -186,6 +186,14 @@ def test_counters_are_compared_one_by_one() -> None:
     assert found["global load sectors"].zeros == (1, 1)
 
 
+def test_passes_that_are_no_whole_multiple_of_the_requests_stand_apart() -> None:
+    metric = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
+    ours = [_outcome(name, shared_load_requests=10, shared_load_wavefronts=20) for name in "ab"]
+    found = {e.name: e for e in compare(ours, {"a": {metric: 20.0}, "b": {metric: 20.5}})}
+    assert found["shared load wavefronts"].cases == 2
+    assert (found["shared load wavefronts, whole"].cases, found["shared load wavefronts, whole"].exact) == (1, 1)
+
+
 def test_a_profiler_s_launch_is_used_only_where_there_is_one() -> None:
     several = replace(PROFILED[0], record={"launches": [{}, {}]})
     assert profiled(several) is None and profiled(SIMT["vector_add_1_1024"]) is None

@@ -17,11 +17,13 @@ Numbers = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A quantity, as both sides tell it. None: this side does not tell it for this launch."""
+    """A quantity, as both sides tell it. None: this side does not tell it for this launch. whole: only launches count whose measured value is
+    a whole multiple of this counter of ours."""
 
     name: str
     ours: Callable[[Numbers], float | None]
     theirs: Callable[[Numbers], float | None]
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,11 @@ class CounterError:
 
 def _direct(name: str, ours: str, metric: str) -> Compared:
     return Compared(name, lambda c: c.get(ours), lambda m: m.get(metric))
+
+
+def _whole(name: str, kind: str, what: str, metric: str) -> Compared:
+    """Passes of a warp's accesses are a whole number each. A profiler that sums up fractions counts something else beside them."""
+    return Compared(f"{name}, whole", lambda c: c.get(f"shared_{kind}_{what}"), lambda m: m.get(metric), f"shared_{kind}_requests")
 
 
 def _ratio(over: str, under: str) -> Callable[[Numbers], float | None]:
@@ -75,6 +82,7 @@ ROWS: tuple[Compared, ...] = (
     _direct("shared wavefronts", "shared_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"),
     *(_direct(f"shared {k} wavefronts", f"shared_{k}_wavefronts", f"l1tex__data_pipe_lsu_wavefronts_mem_shared_{op}.sum") for k, op in _SHARED.items()),
     *(_direct(f"shared {k} conflicts", f"shared_{k}_conflicts", f"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_{op}.sum") for k, op in _SHARED.items()),
+    *(_whole(f"shared {k} wavefronts", k, "wavefronts", f"l1tex__data_pipe_lsu_wavefronts_mem_shared_{op}.sum") for k, op in _SHARED.items()),
     _direct("active warps, % of most", "warps_active_pct", "sm__warps_active.avg.pct_of_peak_sustained_active"),
     Compared("CTAs per SM", lambda c: c.get("ctas_per_sm"), _limit),
 )
@@ -88,6 +96,7 @@ def compare(outcomes: Iterable[Outcome], measured: Mapping[str, Numbers]) -> lis
 
 
 def _errors(row: Compared, pairs: Sequence[tuple[str, Numbers, Numbers]]) -> CounterError:
+    pairs = [(name, c, m) for name, c, m in pairs if not row.whole or _is_multiple(row.theirs(m), c.get(row.whole))]
     told = [(name, ours, theirs) for name, c, m in pairs if (ours := row.ours(c)) is not None and (theirs := row.theirs(m)) is not None]
     zeros = [ours for _, ours, theirs in told if theirs == 0]
     errors = {name: ours / theirs - 1 for name, ours, theirs in told if theirs}
@@ -97,6 +106,10 @@ def _errors(row: Compared, pairs: Sequence[tuple[str, Numbers, Numbers]]) -> Cou
     exact = sum(ours == theirs for _, ours, theirs in told if theirs)
     size = median(abs(e) for e in errors.values())
     return CounterError(row.name, len(errors), exact, size, fmean(errors.values()), errors[worst], worst, (sum(z == 0 for z in zeros), len(zeros)))
+
+
+def _is_multiple(value: float | None, unit: float | None) -> bool:
+    return bool(value and unit and value % unit == 0)
 
 
 def metrics(cases: Iterable[Case]) -> dict[str, Numbers]:

@@ -31,12 +31,12 @@ def evaluate_simt(case: Case, spec: GpuSpec, measure: Measure, min_us: float) ->
         plan = _launch_plan(case, measure) if case.kernel else plan_of(case)
         made = replace(made, measured=plan.measured, unit=plan.unit)
         facts = plan.simulate(spec)
-    except Excluded as reason:
-        return replace(made, status="excluded", reason=str(reason))
-    except GpusimError as reason:
-        return replace(made, reason=str(reason))
-    except Exception as error:
-        error.add_note(f"while simulating the measured case {case.id}")
+    except Excluded as why:
+        return replace(made, status="excluded", reason=str(why))
+    except GpusimError as why:
+        return replace(made, reason=str(why))
+    except Exception as unforeseen:
+        unforeseen.add_note(f"while simulating the measured case {case.id}")
         raise
     status, reason = ("short", f"shorter than {min_us:g} us") if plan.length_us < min_us else ("ok", None)
     error = facts.value / plan.measured - 1
