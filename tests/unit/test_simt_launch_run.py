@@ -105,6 +105,16 @@ def test_copies_touch_sectors_of_their_own() -> None:
     a, b = copies(paths, 2)
     assert a is paths[0] and len(b.warps[0].touches[0][0].sectors) == 4
     assert not set(a.warps[0].touches[0][0].sectors) & set(b.warps[0].touches[0][0].sectors)
+    assert a.cta != b.cta
+
+
+def test_the_timeline_shows_no_copies() -> None:
+    code = loop_code()
+    paths = [loop_path(c, [400] * 8) for c in range(132 * 40)]
+    run = launched(code, paths, 256, timeline=True).run
+    assert run.extrapolated and run.profile is not None
+    numbers = [(t.cta, t.warp) for t in run.profile.tracks]
+    assert numbers and len(set(numbers)) == len(numbers) and max(cta for cta, _ in numbers) < len(paths)
 
 
 def test_going_beyond_a_run() -> None:

@@ -11,7 +11,7 @@ from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Geometry
 from gpusim.launch.simt.affine import Periods, periods
 from gpusim.launch.simt.args import ArraySpec
-from gpusim.launch.simt.classes import classes, linear, signature, total
+from gpusim.launch.simt.classes import classes, linear, scaled, signature, total
 from gpusim.launch.simt.prepare import prepare
 from gpusim.launch.simt.run import simulate_simt
 from gpusim.launch.simt.static import data_dependence
@@ -115,6 +115,13 @@ def test_classes_cover_the_grid_and_tell_edges_apart() -> None:
     every = [run(linear(grid, (x, y, z))) for x in range(40) for y in range(30) for z in range(2)]
     assert total(found).lanes[0] == sum(int(c.lanes[0]) for c in every)
     assert len(asked) - 2400 <= 60
+
+
+def test_a_sample_scales_every_count_by_itself() -> None:
+    counts = Counts.zero(1, 1)
+    counts.lines[0], counts.wavefronts[0], counts.warps[0] = 3, 5, 7
+    twice = scaled(counts, 2.0)
+    assert (twice.lines[0], twice.wavefronts[0], twice.warps[0], twice.lanes[0]) == (6, 10, 14, 0)
 
 
 def test_too_many_classes_are_given_up() -> None:

@@ -8,7 +8,7 @@ box all CTAs see the same alignment to sectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, fields
 from itertools import product
 
 import numpy as np
@@ -20,7 +20,6 @@ from gpusim.trace.simt import Counts
 MOST = 100
 #: what CTAs of a class have in common; lines are left out, for no counter shows them and they would tell more CTAs apart
 COMMON = ("warps", "lanes", "requests", "sectors", "wavefronts")
-NAMES = (*COMMON, "lines")
 
 Box = tuple[range, range, range]
 
@@ -156,4 +155,4 @@ def total(found: Iterable[CtaClass]) -> Counts:
 
 def scaled(counts: Counts, factor: float) -> Counts:
     """`counts` of a sample, for the whole launch."""
-    return Counts(**{f.name: np.rint(getattr(counts, f.name) * factor).astype(np.int64) for f in fields(Counts)})
+    return Counts(**{f.name: np.rint(getattr(counts, f.name) * factor).astype(np.int64) for f in fields(counts)})

@@ -22,7 +22,7 @@ WAVES, WAVES_UNKNOWN = 6, 3
 LEAST_CTAS = 24
 #: a launch that needs little more than the sample is not sampled
 SLACK = 1.5
-#: a copy of a CTA's path gets sectors of its own, so far away
+#: a copy of a CTA's path gets sectors and a CTA number of its own, so far away
 APART = 1 << 44
 
 
@@ -56,7 +56,7 @@ def _moved(path: CtaPath, turn: int) -> CtaPath:
         return replace(touch, sectors=tuple(s + shift for s in touch.sectors)) if touch.sectors else touch
 
     warps = [WarpPath(w.blocks, w.masks, [tuple(move(t) for t in touches) for touches in w.touches]) for w in path.warps]
-    return CtaPath(path.cta, warps)
+    return CtaPath(path.cta + shift, warps)
 
 
 def beyond(a: SmRun, b: SmRun, steps: float) -> SmRun:

@@ -12,6 +12,7 @@ from gpusim.devices.simt.sm import run_sm
 from gpusim.launch.simt.counting import path_instructions
 from gpusim.launch.simt.memory import FirstTouch, Footprint, first_shares, from_dram, l1_bytes
 from gpusim.launch.simt.prepare import Ready
+from gpusim.launch.simt.sample import APART
 from gpusim.trace.profile import Pass, Track
 from gpusim.trace.simt import CtaPath
 
@@ -46,9 +47,9 @@ def bench(ready: Ready, paths: Sequence[CtaPath], prints: Mapping[str, Footprint
 
 
 def tracks(run: SmRun, sm: int, subcores: int) -> tuple[Track, ...]:
-    """The timeline of `run` by warps: a pass lasts until the warp's next one, the last until the CTA ends."""
+    """The timeline of `run` by warps: a pass lasts until the warp's next one, the last until the CTA ends. Copies of CTAs are left out."""
     ends = {c.cta: c.end for c in run.ctas}
-    ordered = sorted(run.timeline, key=lambda m: (m.cta, m.warp, m.time))
+    ordered = sorted((m for m in run.timeline if m.cta < APART), key=lambda m: (m.cta, m.warp, m.time))
     out = []
     for (cta, warp), moments in groupby(ordered, key=lambda m: (m.cta, m.warp)):
         out.append(Track(sm, cta, warp, warp % subcores, _passes(list(moments), ends[cta])))
