@@ -45,6 +45,10 @@ class SectoredL1:
             else:
                 self.tags.pop(line, None)
 
+    def clear(self) -> None:
+        """A fence of the whole chip: other SMs may have written any of these lines."""
+        self.tags.clear()
+
     def _evict(self) -> None:
         tags = self.tags
         for line in list(tags)[: len(tags) - self.lines]:

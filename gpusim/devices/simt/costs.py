@@ -12,12 +12,12 @@ from gpusim.lower.simt.mnemonics import pipe as pipe_of
 from gpusim.spec.resolve import Machine
 
 #: what happens at issue beside the pipe; all but PLAIN in the order of time over the sub-cores. ENDING: a lane's end, which may let a CTA in
-PLAIN, SHARED, BARRIER, COPIES, ENDING = 0, 1, 2, 3, 4
+PLAIN, SHARED, BARRIER, COPIES, ENDING, GRID = 0, 1, 2, 3, 4, 5
 
 #: the FMA pipe's second half stands behind the named pipes; only what says "fma" may take it
 PIPES = ("fma", "fmaheavy", "alu", "half", "fp64", "xu", "lsu", "uniform", "branch", "tensor", "adu", "none")
 LITE, HEAVY = PIPES.index("fma"), PIPES.index("fmaheavy")
-_KINDS = {"BAR": BARRIER, "BAR.RED": BARRIER, "DEPBAR": COPIES, "EXIT": ENDING}
+_KINDS = {"BAR": BARRIER, "BAR.RED": BARRIER, "DEPBAR": COPIES, "EXIT": ENDING, "BAR.GRID": GRID}
 
 #: instructions that take a predicate as an operand; all others are guarded by it, which takes longer
 _PREDICATE_OPERAND = frozenset(("SEL", "FSEL", "IADD3.X", "ISETP.EX", "LEA.HI.X", "PLOP3", "P2R", "ISETP", "FSETP", "DSETP", "USEL", "IMAD.X", "FMNMX"))

@@ -91,6 +91,15 @@ class MemoryPath:
         """The time at which the store has left the SM."""
         return self.out.book(t, len(touch.sectors) * self.per_written)
 
+    def grid_barrier(self, ctas: int) -> float:
+        """Cycles from the last arrival at a barrier of the grid until it is seen, for `ctas` CTAs on each SM.
+
+        An atomic round trip to a counter in L2, where every CTA takes its turn, and the load that sees the last arrival. The fence behind
+        it makes L1 forget what it holds.
+        """
+        self.l1.clear()
+        return 2 * self.l2_latency + ctas * self.per_word
+
     def atomic(self, touch: Touch, t: float) -> float:
         """The time at which old values are back. The chip changes one word, and different words of one line, at most at a given rate."""
         self.l1.drop(touch.sectors)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import nextafter
 
-from gpusim.devices.simt.costs import BARRIER, COPIES, ENDING, PIPES, Compiled, Issue, compile_code
+from gpusim.devices.simt.costs import BARRIER, COPIES, ENDING, GRID, PIPES, Compiled, Issue, compile_code
 from gpusim.devices.simt.memory import MemoryPath, Surroundings
 from gpusim.devices.simt.result import REASONS, CtaTimes, LineCost, Moment, SmRun
 from gpusim.devices.simt.shared import SharedPipe
@@ -77,6 +77,8 @@ class Sm:
         self.population = [0] * machine.subcores
         self.branch, self.diverged, self.switch = simt.branch, simt.branch + simt.split, simt.side_switch
         self.cross = simt.pipe_change
+        self.fence = sum(simt.gap.get(op, 1.0) for op in ("MEMBAR", "ERRBAR"))
+        self.gathered: list[_Cta] = []
         self.barrier_base, self.barrier_step, self.barrier_free = simt.barrier, machine.barrier_per_warp, 0.0
         self.between = max(machine.cta_change, 0.0)
         self.dispatch = machine.per_cta * around.active_sms
@@ -185,7 +187,7 @@ class Sm:
 
     def shared(self, core: SubCore, warp: Warp, ins: Issue, t: float) -> bool:
         """Issue an instruction that the SM's shared parts execute. True: the warp waits for others and comes back later."""
-        if ins[0] == BARRIER:
+        if ins[0] in (BARRIER, GRID):
             self._arrive(core, warp, ins, t)
             return True
         if ins[0] == COPIES:
@@ -210,12 +212,24 @@ class Sm:
         cta.waiting.append((warp, core, t))
         core.parked += 1
         if len(cta.waiting) == cta.alive:
-            self._release(cta)
+            self._meet(cta)
 
-    def _release(self, cta: _Cta) -> None:
+    def _meet(self, cta: _Cta) -> None:
+        """All warps of the CTA are at a barrier. At one of the grid it waits for the other CTAs; those of other SMs do as these do."""
+        if cta.waiting[0][0].ins[0] == BARRIER:
+            self._release(cta, cta.arrived + self.barrier_base)
+            return
+        self.gathered.append(cta)
+        if len(self.gathered) == self.running:
+            together, self.gathered = self.gathered, []
+            last = max(c.arrived for c in together)
+            now = last + self.barrier_base + 2 * self.fence + self.memory.grid_barrier(len(together))
+            for one in together:
+                self._release(one, now)
+
+    def _release(self, cta: _Cta, now: float) -> None:
         waiting, cta.waiting = cta.waiting, []
         self.woken = True
-        now = cta.arrived + self.barrier_base
         for warp, core, t in waiting:
             core.parked -= 1
             core.advance(warp, t, now - t, _BARRIER_STALL)
@@ -235,7 +249,7 @@ class Sm:
             self.running -= 1
             self._launch(cta.end + self.between)
         elif cta.waiting and len(cta.waiting) == cta.alive:
-            self._release(cta)
+            self._meet(cta)
 
     def _result(self, code: Code) -> SmRun:
         issued = sum(n * len(b) for n, b in zip(self.passes, self.compiled.blocks, strict=True))

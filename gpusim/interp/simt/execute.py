@@ -117,7 +117,7 @@ def _chunks(ctas: Any, launch: Launch, flow: Flow) -> Iterator[Any]:
     lanes = RESIDENT if flow.resident else LANES
     local = sum(int(np.prod(b.shape)) * DTYPES[b.dtype].itemsize for b in launch.program.buffers if b.space == "local" and b.shape)
     cta = max(launch.shared_bytes, local * launch.geometry.threads, 1)
-    step = max(1, min(lanes // launch.geometry.threads, MEMORY // cta))
+    step = max(1, len(ctas) if flow.together else min(lanes // launch.geometry.threads, MEMORY // cta))
     wanted = np.isin(ctas, list(launch.record))
     ordered = flow.resident or any(isinstance(site.stmt, (Atomic, Print)) for site in launch.compiled.sites)
     for piece in [ctas] if ordered else [ctas[wanted], ctas[~wanted]]:

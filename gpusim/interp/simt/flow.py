@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpusim.interp.simt.liveness import exposed, targets, walk
+from gpusim.interp.simt.liveness import exposed, meets, targets, walk
 from gpusim.ir.simt.nodes import Atomic, Barrier, Load, Reg, Sleep
 from gpusim.lower.simt.code import Block, Code, Exit, Jump
 
@@ -13,13 +13,14 @@ from gpusim.lower.simt.code import Block, Code, Exit, Jump
 class Flow:
     """waiting: per block, "" | "atomic" (in a loop with an atomic whose old value is used) | "load" (in a loop that reads memory which others
     may write). resident: CTAs may wait for CTAs. reach[b]: blocks that b can get to over at least one edge. idle[b]: from b a lane does
-    nothing more but exit. carried[b]: registers written in the loop that ends at b."""
+    nothing more but exit. carried[b]: registers written in the loop that ends at b. together: the code has a barrier of the grid."""
 
     waiting: tuple[str, ...]
     reach: tuple[frozenset[int], ...]
     idle: tuple[bool, ...]
     carried: dict[int, frozenset[int]]
     resident: bool
+    together: bool = False
 
 
 def analyse(code: Code) -> Flow:
@@ -38,7 +39,8 @@ def analyse(code: Code) -> Flow:
                     regs = [exposed(code.blocks[i].ops) for i in range(head, block.id + 1)]
                     carried[block.id] = frozenset(r for _, defs in regs for r in defs)
                     resident |= kind == "atomic" or _polls(code.blocks[head : block.id + 1], carried[block.id])
-    return Flow(tuple(waiting), _reach(succ), _idle(code), carried, resident)
+    together = any(isinstance(s, Barrier) and s.kind == "grid" for block in code.blocks for s in walk(block.ops))
+    return Flow(tuple(waiting), _reach(succ), _idle(code), carried, resident or together, together)
 
 
 def _polls(blocks: tuple[Block, ...], changing: frozenset[int]) -> bool:
@@ -49,7 +51,7 @@ def _polls(blocks: tuple[Block, ...], changing: frozenset[int]) -> bool:
 
 def _kind(blocks: list[Block]) -> str:
     stmts = [stmt for block in blocks for stmt in walk(block.ops)]
-    if any(isinstance(s, Barrier) and s.kind == "cta" for s in stmts):
+    if any(meets(s) for s in stmts):
         return ""
     if any(isinstance(s, Sleep) or isinstance(s, Atomic) and s.dst is not None for s in stmts):
         return "atomic"

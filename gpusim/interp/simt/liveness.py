@@ -64,12 +64,17 @@ def exposed(ops: Ops) -> tuple[dict[int, Reg], dict[int, Reg]]:
     return uses, defs
 
 
+def meets(stmt: Any) -> bool:
+    """A barrier for more than one warp."""
+    return isinstance(stmt, Barrier) and stmt.kind != "warp"
+
+
 def segments(block: Block) -> list[tuple[Ops, Barrier | None]]:
-    """The block cut behind every barrier of the CTA."""
+    """The block cut behind every barrier of the CTA or of the grid."""
     out: list[tuple[Ops, Barrier | None]] = []
     part: list[Any] = []
     for stmt in block.ops:
-        if isinstance(stmt, Barrier) and stmt.kind == "cta":
+        if meets(stmt):
             out.append((tuple(part), stmt))
             part = []
         else:

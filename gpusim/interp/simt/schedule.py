@@ -1,6 +1,7 @@
 """Which lanes run next: those at the lowest block, so that lanes meet again at the immediate post-dominator.
 
-Lanes that spin on memory without any effect let the others run in turn; lanes at a barrier wait for the live lanes of their CTA.
+Lanes that spin on memory without any effect let the others run in turn; lanes at a barrier wait for the live lanes of their CTA, or of all
+CTAs where it is a barrier of the grid. No CTA may end without the latter: the hardware counts CTAs there.
 """
 
 from __future__ import annotations
@@ -131,18 +132,30 @@ class Scheduler:
         if not self.parked:
             return
         if self.strayed is not None:
-            waiting = sum(p.per_cta for groups in self.parked.values() for p in groups) > 0
-            bad = self.strayed[g.flat].reshape(g.shape) & waiting[g.cta]
-            if bad.any():
-                cta, tid, _ = self.m.where(g, bad)
-                key = next(k for k, groups in self.parked.items() if any(p.per_cta[cta] for p in groups))
-                self._divergent(key, f"{self.m.lane_name(cta, tid)} exits without it", cta)
+            for key, groups in self.parked.items():
+                waiting = self._concerned(key, sum(p.per_cta for p in groups))
+                bad = self.strayed[g.flat].reshape(g.shape) & waiting[g.cta]
+                if bad.any():
+                    self._divergent(key, f"{self.m.lane_name(*self.m.where(g, bad)[:2])} exits without it")
         self._release()
+
+    def _concerned(self, key: Key, arrived: Array) -> Array:
+        """CTAs that wait at this barrier with those of which lanes have arrived."""
+        return np.ones(len(arrived), bool) if self._of_grid(key) else arrived > 0
+
+    def _of_grid(self, key: Key) -> bool:
+        barrier = self.compiled.pieces[key[0]][key[1]].barrier
+        return barrier is not None and barrier.kind == "grid"
+
+    def _complete(self, key: Key, arrived: Array) -> Array:
+        """CTAs that may go on if so many of their lanes are at this barrier."""
+        here = (arrived == self.live) & (arrived > 0)
+        return np.full(len(here), here.all()) if self._of_grid(key) else here
 
     def _barrier(self, key: Key, piece: Piece, g: Group) -> bool:
         """True if all live lanes of g's CTAs are here; else the lanes that must wait are put aside."""
         arrived = g.per_cta
-        if not self.parked and (arrived[arrived > 0] == self.live[arrived > 0]).all():
+        if not self.parked and self._complete(key, arrived)[arrived > 0].all():
             self._pass(piece, g)
             return True
         self.parked.setdefault(key, []).append(g)
@@ -175,7 +188,7 @@ class Scheduler:
         """Let the CTAs go whose live lanes have all arrived at one barrier."""
         for key in list(self.parked):
             group = union(self.m.space, self.parked.pop(key))
-            complete = (group.per_cta == self.live)[group.cta]
+            complete = self._complete(key, group.per_cta)[group.cta]
             ready, rest = group.split(complete)
             if rest is not None:
                 self.parked[key] = [rest]
@@ -187,7 +200,7 @@ class Scheduler:
 
     def _missing(self, key: Key, g: Group) -> None:
         """Live lanes of g's CTAs that can not come to this barrier any more and do something else."""
-        here = g.per_cta > 0
+        here = self._concerned(key, g.per_cta)
         for (block, part), groups in self.pending.items():
             comes = block == key[0] and part <= key[1] or key[0] in self.flow.reach[block]
             if comes or part == 0 and self.flow.idle[block]:
@@ -197,20 +210,24 @@ class Scheduler:
                 if flags.any():
                     cta, tid, _ = self.m.where(other, flags)
                     line = self.blocks[block].line
-                    self._divergent(key, f"{self.m.lane_name(cta, tid)} went on{f' to line {line}' if line else ''} without it", cta)
+                    self._divergent(key, f"{self.m.lane_name(cta, tid)} went on{f' to line {line}' if line else ''} without it")
 
-    def _divergent(self, key: Key, who: str, cta: int) -> NoReturn:
+    def _divergent(self, key: Key, who: str) -> NoReturn:
         site = self.compiled.pieces[key[0]][key[1]].site
         assert site is not None
-        self.m.fail(site.line, f"barrier under divergence: {who}; not all threads of the block reach it", "", "Move it out of the branch.")
+        all_of = "blocks of the grid" if self._of_grid(key) else "threads of the block"
+        self.m.fail(site.line, f"barrier under divergence: {who}; not all {all_of} reach it", "", "Move it out of the branch.")
 
     def _never_met(self) -> NoReturn:
         keys = sorted(self.parked)
         lines = [self.compiled.pieces[b][p].barrier for b, p in keys]
         first = self.parked[keys[0]][0]
-        cta, tid, _ = self.m.where(first, np.ones((1, 1), bool))
+        who = self.m.lane_name(*self.m.where(first, np.ones((1, 1), bool))[:2])
+        if self._of_grid(keys[0]) and not self.live.all():
+            gone = self.m.lane_name(int(np.argmin(self.live)), 0).split(", thread")[0]
+            self._divergent(keys[0], f"{who} waits here, but {gone} has ended without it")
         others = ", ".join(f"line {x.line}" for x in lines[1:] if x is not None) or "another barrier"
-        self._divergent(keys[0], f"{self.m.lane_name(cta, tid)} waits here while others wait at {others}", cta)
+        self._divergent(keys[0], f"{who} waits here while others wait at {others}")
 
     def _deadlock(self, block: int, g: Group) -> NoReturn:
         cta, tid, _ = self.m.where(g, np.ones((1, 1), bool))

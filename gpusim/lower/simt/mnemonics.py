@@ -142,6 +142,7 @@ _ROWS: dict[str, dict[str, str]] = {
         "S2R.CTAID": "special register, the same for the warp, to register",
         "BAR": "barrier of the CTA",
         "BAR.RED": "barrier of the CTA with a vote",
+        "BAR.GRID": "barrier of the grid: fence, atomic on a counter and polls of one thread, for which the CTA waits",
         "B2R": "result of a barrier",
         "DEPBAR": "wait for asynchronous copies",
     },

@@ -17,7 +17,7 @@ _LATENCY = {
     "LDG": 60, "LDL": 60, "ATOMG": 60, "LDS": 24, "LDSM": 30, "ATOMS": 30, "SHFL": 24, "HMMA": 20, "LDC": 12, "S2R": 20, "S2UR": 20, "S2R.CTAID": 20,
     "I2F": 16, "F2I": 16, "POPC": 16, "FLO": 16, "DADD": 12, "DMUL": 12, "DFMA": 12, "BAR": 1, "ULDC": 3,
 }  # fmt: skip
-_FENCES = frozenset(("BAR", "BAR.RED", "NOP", "WARPSYNC", "MEMBAR", "LDGDEPBAR", "DEPBAR", "BSYNC"))
+_FENCES = frozenset(("BAR", "BAR.RED", "BAR.GRID", "NOP", "WARPSYNC", "MEMBAR", "LDGDEPBAR", "DEPBAR", "BSYNC"))
 _MEMORY = frozenset(("LDG", "STG", "LDS", "STS", "LDL", "STL", "RED", "ATOMG", "ATOMS", "LDSM", "LDGSTS"))
 _WRITES = frozenset(("STG", "STS", "STL", "RED", "ATOMG", "ATOMS", "LDGSTS"))
 _SPACE = {"LDG": "g", "STG": "g", "RED": "g", "ATOMG": "g", "LDS": "s", "STS": "s", "ATOMS": "s", "LDSM": "s", "LDGSTS": "s", "LDL": "l", "STL": "l"}

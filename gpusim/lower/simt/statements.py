@@ -170,6 +170,8 @@ def _barrier(w: Writer, item: Item) -> None:
         w.emit("B2R", (w.define(stmt.dst),), (middle,))
     else:
         w.emit("BAR")
+        if stmt.kind == "grid":
+            w.emit("BAR.GRID")
 
 
 def _fence(w: Writer, item: Item) -> None:
