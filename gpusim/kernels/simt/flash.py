@@ -30,6 +30,84 @@ def load_tile(smem, at, g, start):
         cuda.cp_async(smem, at + r * 64 + ((c ^ (r & 7)) << 3), g, start + r * 64 + c * 8, 8)
 
 
+@cuda.jit(device=True)
+def multiply(acc, j, a0, a1, a2, a3, b0, b1):
+    """acc[j] += a b on the tensor core: 16 x 8 x 16."""
+    acc[j, 0], acc[j, 1], acc[j, 2], acc[j, 3] = cuda.mma_m16n8k16((a0, a1, a2, a3), (b0, b1), (acc[j, 0], acc[j, 1], acc[j, 2], acc[j, 3]))
+
+
+@cuda.jit(device=True)
+def scores(smem, sk, q, s, lane):
+    """s = 16 queries of the warp times 64 keys: four steps of 16 columns."""
+    for j in cuda.range(8, unroll=0):
+        for e in cuda.range(4, unroll=0):
+            s[j, e] = ZERO
+    for kk in cuda.range(4, unroll=0):
+        for j in cuda.range(0, 8, 2, unroll=0):
+            r, c = j * 8 + (lane & 7) + (lane >> 4) * 8, kk * 2 + ((lane >> 3) & 1)
+            b0, b1, b2, b3 = cuda.ldmatrix(smem, sk + r * 64 + ((c ^ (r & 7)) << 3), 4)
+            multiply(s, j, q[kk, 0], q[kk, 1], q[kk, 2], q[kk, 3], b0, b1)
+            multiply(s, j + 1, q[kk, 0], q[kk, 1], q[kk, 2], q[kk, 3], b2, b3)
+
+
+@cuda.jit(device=True)
+def hide_later_keys(s, warp, lane):
+    """On the diagonal block: no weight for keys behind the query."""
+    for j in cuda.range(8, unroll=0):
+        for e in cuda.range(4, unroll=0):
+            row, key = warp * 16 + lane // 4 + (e // 2) * 8, j * 8 + (lane % 4) * 2 + e % 2
+            if key > row:
+                s[j, e] = LOW
+
+
+@cuda.jit(device=True)
+def rescale(s, o, m, l, scale):
+    """Scores become weights under the new maximum of their row; sums and outputs so far shrink to it. Two rows a thread."""
+    for h in cuda.range(2, unroll=0):
+        mx = m[h]
+        for j in cuda.range(8, unroll=0):
+            mx = max(mx, max(s[j, 2 * h], s[j, 2 * h + 1]))
+        mx = max(mx, cuda.shfl_xor_sync(FULL, mx, 1))
+        mx = max(mx, cuda.shfl_xor_sync(FULL, mx, 2))
+        alpha = cuda.approx_exp2((m[h] - mx) * scale)
+        off = mx * scale
+        m[h] = mx
+        l[h] *= alpha
+        for j in cuda.range(8, unroll=0):
+            s[j, 2 * h] = cuda.approx_exp2(cuda.fma(s[j, 2 * h], scale, -off))
+            s[j, 2 * h + 1] = cuda.approx_exp2(cuda.fma(s[j, 2 * h + 1], scale, -off))
+            l[h] += s[j, 2 * h] + s[j, 2 * h + 1]
+            o[j, 2 * h] *= alpha
+            o[j, 2 * h + 1] *= alpha
+
+
+@cuda.jit(device=True)
+def add_values(smem, sv, s, o, lane):
+    """o += weights, rounded to bfloat16 in registers, times 64 values."""
+    for kk in cuda.range(4, unroll=0):
+        p0 = cuda.pack_bf16(s[2 * kk, 0], s[2 * kk, 1])
+        p1 = cuda.pack_bf16(s[2 * kk, 2], s[2 * kk, 3])
+        p2 = cuda.pack_bf16(s[2 * kk + 1, 0], s[2 * kk + 1, 1])
+        p3 = cuda.pack_bf16(s[2 * kk + 1, 2], s[2 * kk + 1, 3])
+        for j in cuda.range(0, 8, 2, unroll=0):
+            r, c = kk * 16 + (lane & 15), j + (lane >> 4)
+            b0, b1, b2, b3 = cuda.ldmatrix(smem, sv + r * 64 + ((c ^ (r & 7)) << 3), 4, True)
+            multiply(o, j, p0, p1, p2, p3, b0, b1)
+            multiply(o, j + 1, p0, p1, p2, p3, b2, b3)
+
+
+@cuda.jit(device=True)
+def write(O, start, o, l, lane):
+    """Outputs over the sums of their weights, as pairs of bfloat16."""
+    for h in cuda.range(2, unroll=0):
+        l[h] += cuda.shfl_xor_sync(FULL, l[h], 1)
+        l[h] += cuda.shfl_xor_sync(FULL, l[h], 2)
+        r = cuda.libdevice.fast_fdividef(ONE, l[h])
+        at = start + (lane // 4 + h * 8) * 64 + (lane % 4) * 2
+        for j in cuda.range(8, unroll=0):
+            cuda.store2(O, at + j * 8, (bfloat16(o[j, 2 * h] * r), bfloat16(o[j, 2 * h + 1] * r)))
+
+
 def flash_fwd(causal: int) -> Any:
     """A kernel for all keys (0), or for the keys up to the query (1): then blocks behind the diagonal are left out."""
 
@@ -70,70 +148,18 @@ def flash_fwd(causal: int) -> Any:
                 load_tile(smem, nk, K, head + (jb + 1) * TILE)
                 load_tile(smem, nk + TILE, V, head + (jb + 1) * TILE)
             cuda.cp_async_commit()
-            # scores
-            for j in cuda.range(8, unroll=0):
-                for e in cuda.range(4, unroll=0):
-                    s[j, e] = ZERO
-            for kk in cuda.range(4, unroll=0):
-                for j in cuda.range(0, 8, 2, unroll=0):
-                    r, c = j * 8 + (lane & 7) + (lane >> 4) * 8, kk * 2 + ((lane >> 3) & 1)
-                    b0, b1, b2, b3 = cuda.ldmatrix(smem, sk + r * 64 + ((c ^ (r & 7)) << 3), 4)
-                    multiply(s, j, q[kk, 0], q[kk, 1], q[kk, 2], q[kk, 3], b0, b1)
-                    multiply(s, j + 1, q[kk, 0], q[kk, 1], q[kk, 2], q[kk, 3], b2, b3)
+            scores(smem, sk, q, s, lane)
             if causal:
                 if jb == qb:
-                    for j in cuda.range(8, unroll=0):
-                        for e in cuda.range(4, unroll=0):
-                            row, key = warp * 16 + lane // 4 + (e // 2) * 8, j * 8 + (lane % 4) * 2 + e % 2
-                            if key > row:
-                                s[j, e] = LOW
-            # softmax so far: two rows a thread
-            for h in cuda.range(2, unroll=0):
-                mx = m[h]
-                for j in cuda.range(8, unroll=0):
-                    mx = max(mx, max(s[j, 2 * h], s[j, 2 * h + 1]))
-                mx = max(mx, cuda.shfl_xor_sync(FULL, mx, 1))
-                mx = max(mx, cuda.shfl_xor_sync(FULL, mx, 2))
-                alpha = cuda.approx_exp2((m[h] - mx) * scale)
-                off = mx * scale
-                m[h] = mx
-                l[h] *= alpha
-                for j in cuda.range(8, unroll=0):
-                    s[j, 2 * h] = cuda.approx_exp2(cuda.fma(s[j, 2 * h], scale, -off))
-                    s[j, 2 * h + 1] = cuda.approx_exp2(cuda.fma(s[j, 2 * h + 1], scale, -off))
-                    l[h] += s[j, 2 * h] + s[j, 2 * h + 1]
-                    o[j, 2 * h] *= alpha
-                    o[j, 2 * h + 1] *= alpha
-            # times values
-            for kk in cuda.range(4, unroll=0):
-                p0 = cuda.pack_bf16(s[2 * kk, 0], s[2 * kk, 1])
-                p1 = cuda.pack_bf16(s[2 * kk, 2], s[2 * kk, 3])
-                p2 = cuda.pack_bf16(s[2 * kk + 1, 0], s[2 * kk + 1, 1])
-                p3 = cuda.pack_bf16(s[2 * kk + 1, 2], s[2 * kk + 1, 3])
-                for j in cuda.range(0, 8, 2, unroll=0):
-                    r, c = kk * 16 + (lane & 15), j + (lane >> 4)
-                    b0, b1, b2, b3 = cuda.ldmatrix(smem, sv + r * 64 + ((c ^ (r & 7)) << 3), 4, True)
-                    multiply(o, j, p0, p1, p2, p3, b0, b1)
-                    multiply(o, j + 1, p0, p1, p2, p3, b2, b3)
+                    hide_later_keys(s, warp, lane)
+            rescale(s, o, m, l, scale)
+            add_values(smem, sv, s, o, lane)
             cuda.cp_async_wait(0)
             cuda.syncthreads()
 
-        for h in cuda.range(2, unroll=0):
-            l[h] += cuda.shfl_xor_sync(FULL, l[h], 1)
-            l[h] += cuda.shfl_xor_sync(FULL, l[h], 2)
-            r = cuda.libdevice.fast_fdividef(ONE, l[h])
-            row = qb * 64 + warp * 16 + lane // 4 + h * 8
-            at = head + row * 64 + (lane % 4) * 2
-            for j in cuda.range(8, unroll=0):
-                cuda.store2(O, at + j * 8, (bfloat16(o[j, 2 * h] * r), bfloat16(o[j, 2 * h + 1] * r)))
+        write(O, head + (qb * 64 + warp * 16) * 64, o, l, lane)
 
     return flash_fwd
-
-
-@cuda.jit(device=True)
-def multiply(acc, j, a0, a1, a2, a3, b0, b1):
-    """acc[j] += a b on the tensor core: 16 x 8 x 16."""
-    acc[j, 0], acc[j, 1], acc[j, 2], acc[j, 3] = cuda.mma_m16n8k16((a0, a1, a2, a3), (b0, b1), (acc[j, 0], acc[j, 1], acc[j, 2], acc[j, 3]))
 
 
 SCALE = np.float32(0.125 * 1.4426950408889634)
