@@ -36,6 +36,40 @@ def hgemm_mma(BM: int, BN: int, WM: int, WN: int, stages: int) -> Any:
         for i in cuda.range(count, unroll=0):
             cuda.cp_async(smem, at + i * rows * 32, g, start + i * step, 8, 8 if ok and row + i * rows < end else 0)
 
+    @cuda.jit(device=True)
+    def multiply(smem, sa, sb, acc, wm, wn, lane):
+        """The warp's part of one stage: two steps of 16 columns, each operand loaded once."""
+        a = cuda.local.array((MT, 4), uint32)
+        b = cuda.local.array((NT, 2), uint32)
+        for kk in cuda.range(2, unroll=0):
+            for i in cuda.range(MT, unroll=0):
+                r = wm + i * 16 + (lane & 15)
+                c = kk * 2 + (lane >> 4)
+                a[i, 0], a[i, 1], a[i, 2], a[i, 3] = cuda.ldmatrix(smem, sa + r * 32 + ((c ^ ((r >> 1) & 3)) << 3), 4)
+            for j in cuda.range(0, NT, 2, unroll=0):
+                r = wn + j * 8 + (lane & 7) + (lane >> 4) * 8
+                c = kk * 2 + ((lane >> 3) & 1)
+                b[j, 0], b[j, 1], b[j + 1, 0], b[j + 1, 1] = cuda.ldmatrix(smem, sb + r * 32 + ((c ^ ((r >> 1) & 3)) << 3), 4)
+            for i in cuda.range(MT, unroll=0):
+                for j in cuda.range(NT, unroll=0):
+                    acc[i, j, 0], acc[i, j, 1], acc[i, j, 2], acc[i, j, 3] = cuda.mma_m16n8k16(
+                        (a[i, 0], a[i, 1], a[i, 2], a[i, 3]), (b[j, 0], b[j, 1]), (acc[i, j, 0], acc[i, j, 1], acc[i, j, 2], acc[i, j, 3])
+                    )
+
+    @cuda.jit(device=True)
+    def store(C, acc, m, n, M, N, ldc, lane):
+        """Pairs of bfloat16, inside the matrix."""
+        for i in cuda.range(MT, unroll=0):
+            for j in cuda.range(NT, unroll=0):
+                for h in cuda.range(2, unroll=0):
+                    r = m + i * 16 + h * 8 + lane // 4
+                    c = n + j * 8 + (lane % 4) * 2
+                    if r < M and c < N:
+                        if c + 1 < N:
+                            cuda.store2(C, r * ldc + c, (bfloat16(acc[i, j, h * 2]), bfloat16(acc[i, j, h * 2 + 1])))
+                        else:
+                            C[r * ldc + c] = bfloat16(acc[i, j, h * 2])
+
     @cuda.jit(launch_bounds=threads)
     def hgemm_mma(A, B, C, M, N, K, lda, ldb, ldc, tiles_n):
         smem = cuda.shared.array(0, bfloat16)
@@ -63,8 +97,6 @@ def hgemm_mma(BM: int, BN: int, WM: int, WN: int, stages: int) -> Any:
             k_next += 32
 
         read, write = 0, stages - 1
-        a = cuda.local.array((MT, 4), uint32)
-        b = cuda.local.array((NT, 2), uint32)
         for _ in cuda.range((K + 31) // 32, unroll=1):
             cuda.cp_async_wait(stages - 2)
             cuda.syncthreads()
@@ -76,34 +108,12 @@ def hgemm_mma(BM: int, BN: int, WM: int, WN: int, stages: int) -> Any:
             k_next += 32
             sa = read * stage
             sb = sa + BM * 32
-            for kk in cuda.range(2, unroll=0):
-                for i in cuda.range(MT, unroll=0):
-                    r = wm + i * 16 + (lane & 15)
-                    c = kk * 2 + (lane >> 4)
-                    a[i, 0], a[i, 1], a[i, 2], a[i, 3] = cuda.ldmatrix(smem, sa + r * 32 + ((c ^ ((r >> 1) & 3)) << 3), 4)
-                for j in cuda.range(0, NT, 2, unroll=0):
-                    r = wn + j * 8 + (lane & 7) + (lane >> 4) * 8
-                    c = kk * 2 + ((lane >> 3) & 1)
-                    b[j, 0], b[j, 1], b[j + 1, 0], b[j + 1, 1] = cuda.ldmatrix(smem, sb + r * 32 + ((c ^ ((r >> 1) & 3)) << 3), 4)
-                for i in cuda.range(MT, unroll=0):
-                    for j in cuda.range(NT, unroll=0):
-                        acc[i, j, 0], acc[i, j, 1], acc[i, j, 2], acc[i, j, 3] = cuda.mma_m16n8k16(
-                            (a[i, 0], a[i, 1], a[i, 2], a[i, 3]), (b[j, 0], b[j, 1]), (acc[i, j, 0], acc[i, j, 1], acc[i, j, 2], acc[i, j, 3])
-                        )
+            multiply(smem, sa, sb, acc, wm, wn, lane)
             read = 0 if read + 1 == stages else read + 1
             write = 0 if write + 1 == stages else write + 1
         cuda.cp_async_wait(0)
 
-        for i in cuda.range(MT, unroll=0):
-            for j in cuda.range(NT, unroll=0):
-                for h in cuda.range(2, unroll=0):
-                    r = m0 + wm + i * 16 + h * 8 + lane // 4
-                    c = n0 + wn + j * 8 + (lane % 4) * 2
-                    if r < M and c < N:
-                        if c + 1 < N:
-                            cuda.store2(C, r * ldc + c, (bfloat16(acc[i, j, h * 2]), bfloat16(acc[i, j, h * 2 + 1])))
-                        else:
-                            C[r * ldc + c] = bfloat16(acc[i, j, h * 2])
+        store(C, acc, m0 + wm, n0 + wn, M, N, ldc, lane)
 
     return hgemm_mma
 
