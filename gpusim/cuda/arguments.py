@@ -157,7 +157,16 @@ def _wrapped(given: Wrapped, name: str, where: str) -> Bound:
     if not isinstance(inner.value, np.ndarray):
         raise GpusimError(f"argument '{name}': In, Out and InOut are for arrays.", where=where, hint="Pass a number as it is.")
     if not given.writes:
-        return Bound(name, inner.value.copy(), inner.written)
+        return Bound(name, inner.value.copy("K"), None if inner.written is None else inner.written.copy("K"))
     if not given.reads:
-        return Bound(name, inner.value, np.zeros(inner.value.shape, np.bool_), inner.after, inner.refuse)
+        return Bound(name, inner.value, _unwritten(inner.value), inner.after, inner.refuse)
     return inner
+
+
+def _unwritten(array: np.ndarray) -> np.ndarray:
+    """False for every element, laid out as `array` is."""
+    steps = tuple(s // array.itemsize for s in array.strides)
+    if not array.size or any(s < 0 for s in steps):
+        return np.zeros(array.shape, np.bool_)
+    extent = 1 + sum((n - 1) * s for n, s in zip(array.shape, steps, strict=True))
+    return np.lib.stride_tricks.as_strided(np.zeros(extent, np.bool_), array.shape, steps)

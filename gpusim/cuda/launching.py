@@ -12,7 +12,7 @@ import numpy as np
 from gpusim.cuda.arguments import Bound
 from gpusim.cuda.devices import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK
 from gpusim.cuda.streams import TIMELINE
-from gpusim.cuda.writing import check_writes, finish, grid_barrier, unwritten
+from gpusim.cuda.writing import check_writes, finish, grid_barrier, marks
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Geometry
 from gpusim.options import Options
@@ -96,7 +96,7 @@ def launch(kernel: Dispatcher, bound: Sequence[Bound], shape: Geometry, how: How
     """Runs `kernel` on `bound`; results stand in the caller's arrays afterwards."""
     begun = _begin(kernel, bound, shape, how)
     check_writes(begun.program, bound, where)
-    print(begun.execute(uninitialised=unwritten(bound)).printed, end="")
+    print(begun.execute(written=marks(bound)).printed, end="")
     finish(begun.program, bound)
     made = Launch(lambda: _report(begun, how, {b.name: b.value for b in bound if isinstance(b.value, np.ndarray)}))
     TIMELINE.add(made.microseconds)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
+
 from gpusim.cuda.arguments import Bound
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Atomic, Barrier, For, If, SimtProgram, Stmt, Store, While
@@ -27,13 +29,11 @@ def check_writes(program: SimtProgram, bound: Sequence[Bound], where: str) -> No
 
 
 def finish(program: SimtProgram, bound: Sequence[Bound]) -> None:
-    """Brings results back to where they cannot be written in place, and marks what was written."""
+    """Brings results back to where they cannot be written in place."""
     for number in written(program):
-        b = bound[number]
-        if b.written is not None:
-            b.written[...] = True
-        if b.after is not None:
-            b.after()
+        after = bound[number].after
+        if after is not None:
+            after()
 
 
 def grid_barrier(program: SimtProgram) -> int | None:
@@ -41,9 +41,9 @@ def grid_barrier(program: SimtProgram) -> int | None:
     return next((s.line for s in _all(program.body) if isinstance(s, Barrier) and s.kind == "grid"), None)
 
 
-def unwritten(bound: Sequence[Bound]) -> frozenset[int]:
-    """Numbers of the arguments that nobody has written to yet."""
-    return frozenset(i for i, b in enumerate(bound) if b.written is not None and not b.written.any())
+def marks(bound: Sequence[Bound]) -> dict[int, np.ndarray]:
+    """Argument number -> which elements have been written, for those of which that is known."""
+    return {i: b.written for i, b in enumerate(bound) if b.written is not None}
 
 
 def _all(body: Iterable[Stmt]) -> Iterator[Stmt]:

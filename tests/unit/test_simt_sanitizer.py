@@ -115,8 +115,38 @@ def test_uninitialised_local_memory_and_device_array() -> None:
     kernel(4).run(1, 64, got)
     caught(lambda: kernel(3).run(1, 64, got), "local array element mine[3]", "lane 3")
     a, b = np.zeros(64, np.float32), np.zeros(64, np.float32)
-    copy_kernel(0).run(1, 64, a, b, uninitialised=[1])
-    caught(lambda: copy_kernel(0).run(1, 64, a, b, uninitialised=[0]), "x[0], which nothing has written")
+    copy_kernel(0).run(1, 64, a, b, written={1: np.zeros(64, bool)})
+    caught(lambda: copy_kernel(0).run(1, 64, a, b, written={0: np.zeros(64, bool)}), "x[0], which nothing has written")
+
+
+def test_marks_of_single_elements() -> None:
+    x, y = np.zeros(64, np.float32), np.zeros(64, np.float32)
+    some = np.arange(64) != 40
+    caught(lambda: copy_kernel(0).run(2, 32, x, y, written={0: some}), "x[40], which nothing has written", "thread (8, 0, 0)")
+    out = np.zeros(64, bool)
+    copy_kernel(0).run(1, 32, x, y, written={0: some, 1: out})
+    np.testing.assert_array_equal(out, np.arange(64) < 32)
+    copy_kernel(0).run(2, 32, x, y, written={0: some}, sanitize=False)
+    with pytest.raises(GpusimError, match="marks of argument x"):
+        copy_kernel(0).run(1, 32, x, y, written={0: np.ones(63, bool)})
+
+
+def test_marks_and_copies_and_vectors() -> None:
+    def kernel(valid: int) -> Kernel:
+        k = Kernel()
+        x, out = k.array("x"), k.array("out")
+        s = k.shared("s", 128)
+        first = k.op("mul", k.op("tid.x"), 4)
+        k.add(n.AsyncCopy, target=s, target_index=first, source=x, source_index=first, count=4, valid=n.Imm(valid, "int32"))
+        k.add(n.AsyncCommit)
+        k.add(n.AsyncWait, pending=0)
+        k.store(out, k.op("tid.x"), k.load(s, first))
+        return k
+
+    x, out = np.zeros(128, np.float32), np.zeros(32, np.float32)
+    some = np.arange(128) % 4 != 3
+    kernel(3).run(1, 32, x, out, written={0: some})
+    caught(lambda: kernel(4).run(1, 32, x, out, written={0: some}), "x[3], which nothing has written", "lane 0")
 
 
 def neighbours(barriers: tuple[bool, bool], ctas: str = "all", rounds: int = 2) -> Kernel:

@@ -65,6 +65,8 @@ class Copies(Tensor):
             self.out_of_bounds(site, g, index, low, array.data.size)
         self.aligned(site, g, array.address + index * array.itemsize, n * array.itemsize)
         self.count_global(site, g, array, index, array.read)
+        if array.known is not None:
+            self.known(site, g, array, index, n, kept)
 
     def async_commit(self, site: Site, g: Group) -> None:
         batch, rest = Batch(g), []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -70,12 +70,13 @@ def execute(
     record: Sequence[int] = (),
     sanitize: bool = True,
     shared: int | None = None,
-    uninitialised: Sequence[int] = (),
+    written: Mapping[int, np.ndarray] | None = None,
 ) -> Executed:
     """Run the kernel; arrays among the arguments are changed in place.
 
     `ctas`: linear numbers of the CTAs to run (x fastest), all by default. `record`: those of them whose paths are wanted. `shared`: dynamic
-    shared memory in bytes (default: the geometry's). `uninitialised`: argument numbers of device arrays that hold nothing yet.
+    shared memory in bytes (default: the geometry's). `written`: argument number -> bool array with shape and layout of the
+    argument, True where it holds something; stores mark it. Other arrays hold something everywhere.
     Raises GpusimError for what a sanitizer finds.
     """
     program = code.program
@@ -87,7 +88,7 @@ def execute(
     launch = Launch(
         compiled,
         geometry,
-        bind(program, arrays, frozenset(uninitialised)),
+        bind(program, arrays, written or {}),
         {b.id: np.array(b.data, DTYPES[b.dtype]).ravel() for b in program.buffers if b.space == "const"},
         parameters(program, arrays),
         Counts.zero(len(code.blocks), len(code.accesses)),

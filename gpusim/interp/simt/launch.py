@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,8 +81,8 @@ class Launch:
         return self.program.source[i].strip() if 0 <= i < len(self.program.source) else ""
 
 
-def bind(program: SimtProgram, arrays: Sequence[Any], uninitialised: frozenset[int]) -> dict[int, GlobalArray]:
-    """The arrays of the global buffers, by Buffer.id. Arrays that share memory share addresses."""
+def bind(program: SimtProgram, arrays: Sequence[Any], written: Mapping[int, Array]) -> dict[int, GlobalArray]:
+    """The arrays of the global buffers, by Buffer.id. Arrays that share memory share addresses. written: see `execute`."""
     out: dict[int, GlobalArray] = {}
     homes: dict[int, tuple[int, int]] = {}
     top = ALLOCATION * 4096
@@ -103,7 +103,7 @@ def bind(program: SimtProgram, arrays: Sequence[Any], uninitialised: frozenset[i
         address, start = homes[id(root)]
         address += (data.__array_interface__["data"][0] - start) if data.size else 0
         sectors = (address + data.nbytes - 1) // 32 - address // 32 + 1 if data.size else 0
-        known = np.zeros(data.size, bool) if buffer.arg in uninitialised else None
+        known = _marks(program, buffer, array, written[buffer.arg]) if buffer.arg in written else None
         out[buffer.id] = GlobalArray(buffer, data, int(address), np.zeros(sectors, bool), np.zeros(sectors, bool), known)
     return out
 
@@ -116,11 +116,24 @@ def _elements(program: SimtProgram, buffer: Buffer, array: Any) -> Array:
         raise GpusimError(
             f"argument {buffer.name} has elements of type {array.dtype}, compiled for {buffer.dtype}", where=program.name, hint="Translate for these types."
         )
+    if not array.flags.c_contiguous and any(s % array.itemsize or s < 0 for s in array.strides):
+        raise GpusimError(f"argument {buffer.name} has strides {array.strides} bytes", where=program.name, hint="Pass a copy: array.copy().")
+    return _flat(array)
+
+
+def _marks(program: SimtProgram, buffer: Buffer, array: Array, mask: Array) -> Array | None:
+    """Which elements of `array` were written, counted as the array's own; None if all were."""
+    steps = [(s // array.itemsize, m) for n, s, m in zip(array.shape, array.strides, mask.strides, strict=True) if n > 1]
+    if mask.dtype != np.bool_ or mask.shape != array.shape or any(s != m for s, m in steps):
+        raise GpusimError(f"the marks of argument {buffer.name} do not have its shape {array.shape} and layout", where=program.name)
+    return None if mask.all() else _flat(mask)
+
+
+def _flat(array: Array) -> Array:
+    """All elements from the first to the last, gaps included."""
     if array.flags.c_contiguous:
         return array.reshape(-1)
     steps = [s // array.itemsize for s in array.strides]
-    if any(s % array.itemsize or s < 0 for s in array.strides):
-        raise GpusimError(f"argument {buffer.name} has strides {array.strides} bytes", where=program.name, hint="Pass a copy: array.copy().")
     extent = 1 + sum((n - 1) * s for n, s in zip(array.shape, steps, strict=True)) if array.size else 0
     return np.lib.stride_tricks.as_strided(array, (extent,), (array.itemsize,), writeable=array.flags.writeable)
 

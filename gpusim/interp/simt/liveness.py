@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeGuard
 
 from gpusim.ir.simt.nodes import Barrier, If, Reg
 from gpusim.lower.simt.code import Block, Branch, Code, End, Jump
@@ -64,7 +64,7 @@ def exposed(ops: Ops) -> tuple[dict[int, Reg], dict[int, Reg]]:
     return uses, defs
 
 
-def meets(stmt: Any) -> bool:
+def meets(stmt: Any) -> TypeGuard[Barrier]:
     """A barrier for more than one warp."""
     return isinstance(stmt, Barrier) and stmt.kind != "warp"
 

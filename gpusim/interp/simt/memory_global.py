@@ -113,12 +113,15 @@ class GlobalMemory(State):
                 f"The first element of a vector access must lie at a multiple of {width} bytes.",
             )
 
-    def known(self, site: Site, g: Group, array: GlobalArray, index: Array, n: int) -> None:
+    def known(self, site: Site, g: Group, array: GlobalArray, index: Array, n: int, kept: Array | None = None) -> None:
+        """Error for a read of what nothing has written: elements index to index + n - 1, or only the first `kept` of them."""
         assert array.known is not None
         if not self.launch.sanitize:
             return
         for j in range(n):
-            fine = array.known.take(index + j)
+            fine = array.known.take(index + j, mode="clip")
+            if kept is not None:
+                fine = fine | (kept <= j)
             if not fine.all():
                 cta, tid, pos = self.where(g, ~fine)
                 what = f"read of {array.buffer.name}[{at(index, pos) + j}], which nothing has written,"
