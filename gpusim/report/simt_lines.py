@@ -11,6 +11,8 @@ from gpusim.trace.run import Run
 
 LANES = 32
 ISSUING = "selected"
+#: kinds of access whose place is the data's to choose
+ATOMICS = ("atomic", "red")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,11 @@ def conflicts_per_request(accesses: Iterable[AccessCost]) -> float | None:
 
 
 def worst_access(profile: Profile, space: str) -> AccessCost | None:
-    """The access of `space` ("global", "shared") that moves most beyond what lanes side by side would need; None if none does."""
+    """The access of `space` ("global", "shared") that moves most beyond what lanes side by side would need; None if none does.
+    Atomics go where data tells them, so they are left out."""
     pairs = {"global": ("sectors", "least_sectors"), "shared": ("wavefronts", "least_wavefronts")}
     moved, least = pairs[space]
-    found = [a for a in profile.accesses if a.space == space and a.requests]
+    found = [a for a in profile.accesses if a.space == space and a.requests and a.kind not in ATOMICS]
     worst = max(found, key=lambda a: getattr(a, moved) - getattr(a, least), default=None)
     return worst if worst is not None and getattr(worst, moved) > getattr(worst, least) else None
 

@@ -8,7 +8,7 @@ box all CTAs see the same alignment to sectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, fields
+from dataclasses import dataclass, fields
 from itertools import product
 
 import numpy as np

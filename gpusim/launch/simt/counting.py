@@ -1,17 +1,17 @@
 """Counters of a SIMT launch from what the value pass counted: exact, no clock.
 
-A block's instructions are issued once for each warp that runs it, so every count of instructions is a sum over blocks.
+A block's instructions are issued once for each warp that runs it, so every count of instructions is a sum over blocks. Only at a point
+of reconvergence, every group of lanes issues the instruction that waits for the others.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from gpusim.lower.simt.code import Access, Code
+from gpusim.lower.simt.code import Access, Block, Code, Instr
 from gpusim.lower.simt.mnemonics import MNEMONICS
 from gpusim.trace.counters import Counters
 from gpusim.trace.profile import AccessCost
@@ -53,19 +53,32 @@ ALWAYS = ("l1_load_sectors", "l1_store_sectors")
 def counters(code: Code, counts: Counts) -> Counters:
     """Every counter that follows from the path alone."""
     out: Counters = {"instructions": 0, "thread_instructions": 0, "branches": 0} | dict.fromkeys(PIPES, 0)
-    for block, warps, lanes in _blocks(code, counts):
-        mix = Counter(MNEMONICS[i.op][0] for i in block.instrs)
-        out["instructions"] += warps * len(block.instrs)
+    for block, lanes, issued in _blocks(code, counts):
+        mix: Counter[str] = Counter()
+        for instr, times in issued:
+            mix[MNEMONICS[instr.op][0]] += times
+            out["branches"] += times if instr.op in BRANCHES else 0
+        out["instructions"] += sum(mix.values())
         out["thread_instructions"] += lanes * len(block.instrs)
-        out["branches"] += warps * sum(i.op in BRANCHES for i in block.instrs)
         for name, pipes in PIPES.items():
-            out[name] += warps * sum(mix[p] for p in pipes)
+            out[name] += sum(mix[p] for p in pipes)
     out |= _memory(access_costs(code, counts))
     return {name: value for name, value in out.items() if value or name in ALWAYS or name in ("instructions", "thread_instructions")}
 
 
-def _blocks(code: Code, counts: Counts) -> Iterable[tuple[Any, int, int]]:
-    return zip(code.blocks, counts.warps.tolist(), counts.lanes.tolist(), strict=True)
+def _blocks(code: Code, counts: Counts) -> Iterator[tuple[Block, int, list[tuple[Instr, int]]]]:
+    """(block, lanes that ran it, its instructions with how often a warp issued each)."""
+    for block, warps, lanes, groups in zip(code.blocks, counts.warps.tolist(), counts.lanes.tolist(), counts.arrivals.tolist(), strict=True):
+        yield block, lanes, _issued(block, warps, groups)
+
+
+def _issued(block: Block, warps: int, groups: int) -> list[tuple[Instr, int]]:
+    """Once for each warp that runs the block; but each group of lanes that comes to a point of reconvergence issues its first BSYNC."""
+    out = [(instr, warps) for instr in block.instrs]
+    first = next((i for i, instr in enumerate(block.instrs) if instr.op == "BSYNC"), None)
+    if first is not None:
+        out[first] = (block.instrs[first], max(warps, groups))
+    return out
 
 
 def _memory(costs: Iterable[AccessCost]) -> Counters:
@@ -86,7 +99,7 @@ def _memory(costs: Iterable[AccessCost]) -> Counters:
 
 def flops(code: Code, counts: Counts) -> int:
     """Floating-point operations of the active lanes; a fused multiply-add is two."""
-    return sum(lanes * sum(FLOPS.get(i.op, 0) for i in block.instrs) for block, _, lanes in _blocks(code, counts))
+    return sum(lanes * sum(FLOPS.get(i.op, 0) for i in block.instrs) for block, lanes, _ in _blocks(code, counts))
 
 
 def access_costs(code: Code, counts: Counts) -> tuple[AccessCost, ...]:
@@ -108,10 +121,10 @@ def _access(a: Access, i: int, counts: Counts) -> AccessCost:
 def line_counts(code: Code, counts: Counts) -> dict[int, tuple[int, int]]:
     """Source line -> (warp instructions, thread instructions)."""
     out: dict[int, tuple[int, int]] = {}
-    for block, warps, lanes in _blocks(code, counts):
-        for line, n in Counter(i.line for i in block.instrs).items():
-            was = out.get(line, (0, 0))
-            out[line] = (was[0] + n * warps, was[1] + n * lanes)
+    for _, lanes, issued in _blocks(code, counts):
+        for instr, times in issued:
+            was = out.get(instr.line, (0, 0))
+            out[instr.line] = (was[0] + times, was[1] + lanes)
     return dict(sorted(out.items()))
 
 
@@ -123,9 +136,9 @@ def path_instructions(code: Code, paths: Iterable[CtaPath]) -> list[int]:
 
 def thread_instructions(code: Code, counts: Counts) -> int:
     """Active lanes, summed over the instructions."""
-    return sum(lanes * len(block.instrs) for block, _, lanes in _blocks(code, counts))
+    return sum(lanes * len(block.instrs) for block, lanes, _ in _blocks(code, counts))
 
 
 def warp_instructions(code: Code, counts: Counts) -> int:
     """Instructions of warps."""
-    return sum(warps * len(block.instrs) for block, warps, _ in _blocks(code, counts))
+    return sum(times for _, _, issued in _blocks(code, counts) for _, times in issued)
