@@ -253,6 +253,7 @@ class Sm:
 
     def _result(self, code: Code) -> SmRun:
         issued = sum(n * len(b) for n, b in zip(self.passes, self.compiled.blocks, strict=True))
+        self.stalls = [a + sum(row[i] for row in self.waited) for i, a in enumerate(self.stalls)]
         self.stalls[0] = float(issued)
         fetching = self.stalls[_BRANCH] * self.machine.simt.branch_fetch
         self.stalls[_BRANCH] -= fetching

@@ -146,10 +146,8 @@ class SubCore:
         sm = self.sm
         kind, pipe, other, hold, latency, dst, _, _, number, slots, slots_again, gap, _, why = ins = warp.ins
         ready, last = warp.ready, warp.last
-        stalls = sm.stalls
         here = sm.waited[number]
         if ready > last:
-            stalls[warp.why] += ready - last
             here[warp.why] += ready - last
         else:
             ready = last
@@ -160,10 +158,8 @@ class SubCore:
             if queued > 0:
                 beat = hold / 2 if other != ins[1] else hold
                 throttled = queued * (beat - 1) / beat if beat > 1 else 0.0
-                stalls[sm.throttle[pipe]] += throttled
                 here[sm.throttle[pipe]] += throttled
                 ready += throttled
-            stalls[NOT_SELECTED] += t - ready
             here[NOT_SELECTED] += t - ready
         self.free[pipe] = t + hold
         self.busy[pipe] += hold
