@@ -28,6 +28,7 @@ from gpusim.launch.simt.traffic import traffic
 from gpusim.lower.simt.code import Code
 from gpusim.spec.device import GpuSpec
 from gpusim.trace.counters import Counters
+from gpusim.trace.profile import Profile
 from gpusim.trace.run import Protocol, Run
 
 
@@ -163,18 +164,11 @@ def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
         stalls=stalls,
         warp_cycles=sum(stalls.values()),
         bounds=bounds,
-        extrapolated="; ".join(dict.fromkeys(text for text in (passed.said, *(t for s in sms for t in s.made.said)) if text)),
+        extrapolated=_said(passed, sms),
         notes=code.notes,
         digest=_digest(ready, options, counters, picoseconds),
         warps_active=_resident(sms, ready.held.ctas_per_sm * ready.held.warps_per_cta),
-        profile=profile(
-            code,
-            geometry,
-            passed.counts,
-            _line_stalls(sms),
-            passed.paths.values(),
-            tuple(t for s in sms for t in tracks(s.run, s.load.sm, machine.subcores)),
-        ),
+        profile=_profile(ready, passed, sms),
     )
     laws.check_simt(run)
     return SimtResult(run, passed.executed, code, tuple(s.run for s in sms))
@@ -205,6 +199,16 @@ def _params(ready: Ready) -> dict[str, Any]:
 def _extents(extents: tuple[int, int, int]) -> str:
     used = max((i + 1 for i, e in enumerate(extents) if e > 1), default=1)
     return "x".join(str(e) for e in extents[:used])
+
+
+def _said(passed: Passed, sms: Sequence[_Sm]) -> str:
+    """What was left out, each thing once."""
+    return "; ".join(dict.fromkeys(text for text in (passed.said, *(t for s in sms for t in s.made.said)) if text))
+
+
+def _profile(ready: Ready, passed: Passed, sms: Sequence[_Sm]) -> Profile:
+    timelines = tuple(t for s in sms for t in tracks(s.run, s.load.sm, ready.machine.subcores))
+    return profile(ready.code, ready.geometry, passed.counts, _line_stalls(sms), passed.paths.values(), timelines)
 
 
 def _resident(sms: Sequence[_Sm], most: int) -> float:
