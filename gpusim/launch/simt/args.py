@@ -10,7 +10,8 @@ import numpy as np
 
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.facts import LaunchFacts
-from gpusim.ir.simt.nodes import Arg, Geometry, SimtProgram
+from gpusim.ir.simt.nodes import Arg, Atomic, Geometry, SimtProgram, Store
+from gpusim.ir.simt.walk import memory
 
 MOST_DIMENSIONS = 8
 INTEGER, FLOAT, BOOLEAN = "int64", "float64", "bool"
@@ -114,13 +115,14 @@ def _strides(value: Any) -> tuple[int, ...]:
 
 
 def backing(args: Sequence[Any], program: SimtProgram, *, copy: bool) -> list[Any]:
-    """What the value pass works on. ArraySpec becomes zeros; with `copy` the caller's arrays stay as they are."""
+    """What the value pass works on. ArraySpec becomes zeros; with `copy` the caller's arrays stay as they are: those that are written are copied."""
     held: list[Any] = []
-    for value, arg in zip(args, program.args, strict=True):
+    written = {stmt.buffer.arg for stmt in memory(program.body) if isinstance(stmt, Store | Atomic)}
+    for i, (value, arg) in enumerate(zip(args, program.args, strict=True)):
         if isinstance(value, ArraySpec):
             held.append(value.zeros())
         elif is_array(value):
-            held.append(value.copy() if copy else value)
+            held.append(value.copy() if copy and i in written else value)
         else:
             held.append(np_dtype(arg.dtype).type(value))
     return held
