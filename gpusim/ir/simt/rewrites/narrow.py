@@ -115,11 +115,12 @@ class _Narrower:
         elif op.op == "mul" and known is not None and all(a is not None and fits(a, "int32") for a in known.args):
             self.out.append(Op(op.dst, "mul.wide", tuple([self.to(a, "int32", op.line) for a in op.args]), op.line))
         else:
-            self.emit(op, op.dst.dtype, self.dtype(op.dst))
+            self.emit(op, "", self.dtype(op.dst))
 
     def emit(self, op: Op, computed: str, wanted: str) -> None:
-        """The operation in type `computed`, its result as `wanted`."""
-        args = tuple([self.to(a, computed if wide(a.dtype) else a.dtype, op.line) for a in op.args])
+        """The operation with its wide operands in type `computed` ("": in their own types), its result as `wanted`."""
+        args = tuple([self.to(a, computed if computed and wide(a.dtype) else a.dtype, op.line) for a in op.args])
+        computed = computed or op.dst.dtype
         dst = self.renamed(op.dst)
         if computed == wanted or not wide(op.dst.dtype):
             self.out.append(Op(dst, op.op, args, op.line))
