@@ -14,4 +14,4 @@ class GpusimError(Exception):
 
     def __str__(self) -> str:
         head = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{head} {self.hint}".strip()
+        return f"{head}{'' if head.endswith(chr(10)) else ' '}{self.hint}".strip()

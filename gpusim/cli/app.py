@@ -69,11 +69,12 @@ def _usage(error: Exception) -> int:
         print(message, file=sys.stderr)
         return 2
     path = context.command_path if context else "gpusim"
-    return _complain(f"{message.rstrip('.')}. See `{path} --help`.")
+    return _complain(" ".join(f"{message.rstrip('.')}. See `{path} --help`.".split()))
 
 
 def _complain(message: str) -> int:
-    print("gpusim: " + " ".join(message.split()), file=sys.stderr)
+    """Lines stay lines: a message may quote the source between them."""
+    print("gpusim: " + "\n".join(line.rstrip() for line in message.splitlines()), file=sys.stderr)
     return 2
 
 

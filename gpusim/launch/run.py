@@ -8,12 +8,12 @@ from typing import Any
 
 from gpusim.devices.gpu import REASONS, Gpu, Timed
 from gpusim.devices.stream import Stream
-from gpusim.errors import GpusimError
 from gpusim.ir.program import Program
 from gpusim.launch import laws
 from gpusim.launch.bounds import bounds
 from gpusim.launch.dealing import deal
 from gpusim.launch.prepare import Ready, prepare
+from gpusim.launch.protocol import check_options
 from gpusim.launch.shorten import Plan, Whole, plan, restore
 from gpusim.launch.streaming import stream
 from gpusim.launch.tally import Tally, tally
@@ -21,9 +21,6 @@ from gpusim.launch.traffic import walk
 from gpusim.spec.device import GpuSpec
 from gpusim.trace.counters import Counters
 from gpusim.trace.run import Protocol, Run, Span
-
-L2_STATES = ("cold", "foreign-dirty")
-LAUNCH = ("out", "in")
 
 
 def simulate(
@@ -80,15 +77,6 @@ def simulate(
     )
     laws.check(run, counts, timed if p.whole else None)
     return run
-
-
-def check_options(l2: str, launch: str, clock_mhz: float | None) -> None:
-    """GpusimError for a protocol that does not exist."""
-    for what, value, known in (("l2", l2, L2_STATES), ("launch", launch, LAUNCH)):
-        if value not in known:
-            raise GpusimError(f"{what} = '{value}' is unknown.", hint=f"Give one of: {', '.join(known)}.")
-    if clock_mhz is not None and not 1 <= clock_mhz <= 20_000:
-        raise GpusimError(f"clock = {clock_mhz} MHz is no SM clock.", hint="Give megahertz, such as 1755.")
 
 
 def _counters(counts: Tally, timed: Timed, whole: Whole, p: Plan, ready: Ready, l2: str) -> Counters:

@@ -15,6 +15,9 @@ from gpusim.launch.simt.static import data_dependence
 from gpusim.trace.simt import Counts, CtaPath
 
 
+MOST = 64  # entries of a memo
+
+
 @dataclass(frozen=True, slots=True)
 class Passed:
     """counts: of the whole launch, exact unless `said` tells otherwise. paths: of the CTAs asked for. prints: what the launch touches, by
@@ -36,10 +39,18 @@ def execute_all(ready: Ready, args: Sequence[Any], record: Iterable[int], **opti
 
 def probe(ready: Ready, args: Sequence[Any], cta: int) -> float | None:
     """Warp instructions of one CTA, executed on zeros; None where its way depends on data."""
-    if data_dependence(ready.code) is not None:
+    if "way depends on data" not in ready.memo:
+        ready.memo["way depends on data"] = data_dependence(ready.code) is not None
+    if ready.memo["way depends on data"]:
         return None
-    counts = execute(ready.code, ready.geometry, scratch(args, ready.code.program), ctas=[cta], sanitize=False).counts
-    return float(warp_instructions(ready.code, counts)) or None
+    key = ("length", cta, tuple(ready.facts.params.items()))
+    if key not in ready.memo:
+        if len(ready.memo) > MOST:
+            ready.memo.clear()
+        counts = execute(ready.code, ready.geometry, scratch(args, ready.code.program), ctas=[cta], sanitize=False).counts
+        ready.memo[key] = float(warp_instructions(ready.code, counts)) or None
+    length: float | None = ready.memo[key]
+    return length
 
 
 def exact_prints(done: Any) -> dict[str, Footprint]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gpusim.errors import GpusimError
@@ -24,7 +24,8 @@ MOST_BLOCK = (1024, 1024, 64)
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A launch that can start. `spec` is the device at no clock, `machine` the same at the clock of this launch."""
+    """A launch that can start. `spec` is the device at no clock, `machine` the same at the clock of this launch. `memo`: what rests on the
+    other fields but `facts` (those are in the keys, where they matter), for launches that repeat this one."""
 
     code: Code
     facts: LaunchFacts
@@ -32,6 +33,7 @@ class Ready:
     spec: GpuSpec
     machine: Machine
     held: Occupancy
+    memo: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def slots(self) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from gpusim.devices.simt.result import SmRun
 from gpusim.ir.simt.nodes import Geometry, SimtProgram
 from gpusim.launch import laws
-from gpusim.launch.run import check_options
+from gpusim.launch.protocol import check_options
 from gpusim.launch.simt.counting import counters as count
 from gpusim.launch.simt.counting import flops
 from gpusim.launch.simt.estimate import Estimate, estimate
@@ -92,7 +92,9 @@ class Begun:
     def __init__(self, ready: Ready, args: Sequence[Any], l2: str, launch: str, exact: bool) -> None:
         self.ready, self.args = ready, args
         self.l2, self.launch, self.exact = l2, launch, exact
-        self.loads = loads(ready.machine, ready.geometry.ctas, ready.held.ctas_per_sm)
+        if "loads" not in ready.memo:
+            ready.memo["loads"] = loads(ready.machine, ready.geometry.ctas, ready.held.ctas_per_sm)
+        self.loads: tuple[Load, ...] = ready.memo["loads"]
         self.kept: list[tuple[int, ...]] = []
         self.passed: Passed | None = None
 
@@ -110,7 +112,7 @@ class Begun:
     def _choose(self) -> list[tuple[int, ...]]:
         """Of each load the CTAs whose paths are recorded. One in the middle of the grid tells how long they are."""
         ready, ctas = self.ready, self.ready.geometry.ctas
-        few = ctas <= sum(len(load.ctas) for load in self.loads)
+        few = all(len(load.ctas) <= ready.held.ctas_per_sm for load in self.loads)
         length = None if few or self.exact else probe(ready, self.args, ctas // 2)
         return [recorded(load, ready.held.ctas_per_sm, length, self.exact) for load in self.loads]
 

@@ -17,7 +17,7 @@ from gpusim.ir.simt.nodes import Geometry
 from gpusim.kernels.simt.probes import alu, control, scheduling
 from gpusim.kernels.simt.probes.operations import OPERATIONS
 from gpusim.kernels.simt.vector import empty_kernel
-from gpusim.launch.run import L2_STATES
+from gpusim.launch.protocol import L2_STATES
 from gpusim.launch.simt.args import ArraySpec
 from gpusim.launch.simt.run import simulate_simt
 from gpusim.spec.device import GpuSpec
