@@ -20,11 +20,10 @@ from gpusim.errors import GpusimError
 if TYPE_CHECKING:
     from gpusim.ir.simt.nodes import Arg, Geometry, SimtProgram
     from gpusim.launch.simt.prepare import Ready
+    from gpusim.launch.simt.repeats import Repeats
 
 #: options of Numba that change nothing here: there is no machine code to keep, and values always come with checks
 WITHOUT_EFFECT = "inline cache debug opt lineinfo link boundscheck forceinline nopython locals launch_bounds lto output abi abi_info".split()
-#: lowered launches that a kernel remembers
-MOST_READY = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ class Dispatcher:
         if not options.device:
             check_kernel(signatures, self.names, self.__name__, self.where)
         self._programs: dict[tuple[Arg, ...], SimtProgram] = {}
-        self._ready: dict[Any, Ready] = {}
+        self._repeats: dict[int, Repeats] = {}
         self._last: Launch | None = None
 
     @property
@@ -110,7 +109,8 @@ class Dispatcher:
         """The program for arguments of these types (names are the function's own). GpusimError with the source line for what is not supported."""
         from gpusim.frontend.translate import translate
 
-        named = tuple(replace(arg, name=name) for arg, name in zip(args, self.names, strict=True))
+        tuples = any("." in arg.name for arg in args)
+        named = args if tuples else tuple(replace(arg, name=name) for arg, name in zip(args, self.names, strict=True))
         if named not in self._programs:
             made = translate(self.py_func, named)
             self._programs[named] = replace(made, max_registers=self.options.max_registers, fastmath=self.options.fastmath)
@@ -136,19 +136,16 @@ class Dispatcher:
             f"kernel {self.__name__} was called without grid and block.", where=caller(), hint=f"Write {self.__name__}[blocks, threads_per_block](...)."
         )
 
-    def ready_for(self, values: list[Any], shape: Geometry, how: How) -> Ready:
-        """The kernel lowered for a launch; launches that differ in nothing that lowering looks at share it."""
-        from gpusim.launch.simt.args import describe, facts
-        from gpusim.launch.simt.prepare import prepare
+    def ready_for(self, bound: Sequence[Bound], shape: Geometry, how: How) -> Ready:
+        """The kernel lowered for a launch; launches of which the same is proved share it."""
+        from gpusim.launch.simt.args import describe
+        from gpusim.launch.simt.repeats import Repeats
 
-        program = self.program_for(describe(values, self.names))
-        known = facts(program, shape, values)
-        key = (id(program), shape, tuple(known.params.items()), id(how.spec), how.registers, how.options.clock)
-        if key not in self._ready:
-            if len(self._ready) >= MOST_READY:
-                self._ready.clear()
-            self._ready[key] = prepare(program, shape, values, how.spec, how.registers, how.options.clock)
-        return self._ready[key]
+        values = [b.value for b in bound]
+        program = self.program_for(describe(values, [b.name for b in bound]))
+        if id(program) not in self._repeats:
+            self._repeats[id(program)] = Repeats(program)
+        return self._repeats[id(program)].prepare(shape, values, how.spec, how.registers, how.options.clock)
 
     def bound(self, given: Sequence[Any], where: str) -> list[Bound]:
         """`given` as the kernel gets it, with numbers converted to the types of the declared signature, if there is one."""
@@ -174,7 +171,8 @@ class Dispatcher:
         """The kernel for the types of `args` only."""
         from gpusim.launch.simt.args import describe
 
-        types = describe([b.value for b in bind(args, self.names, caller())], self.names)
+        bound = bind(args, self.names, caller())
+        types = describe([b.value for b in bound], [b.name for b in bound])
         made = tuple(ArrayType(BY_DTYPE[t.dtype], t.ndim, "A") if t.ndim else BY_DTYPE[t.dtype] for t in types)
         return Dispatcher(self.py_func, self.options, (Signature(None, made),))
 
@@ -222,8 +220,10 @@ class Dispatcher:
         for program in self._programs.values():
             print(_shown(program), file=file)
 
-    def inspect_asm(self, signature: Any = None) -> dict[tuple[Arg, ...], str]:
-        """Argument types -> printed program. There is no machine code of any other form."""
+    def inspect_asm(self, signature: Any = None) -> Any:
+        """The printed program of a signature, or all: argument types -> text. There is no machine code of any other form."""
+        if signature is not None:
+            return _shown(self.overloads[signature].program)
         return {types: _shown(program) for types, program in self._programs.items()}
 
     inspect_llvm = inspect_sass = inspect_lto_ptx = inspect_asm

@@ -12,7 +12,7 @@ import numpy as np
 from gpusim.cuda.arguments import Bound
 from gpusim.cuda.devices import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK
 from gpusim.cuda.streams import TIMELINE
-from gpusim.cuda.writing import check_writes, finish, grid_barrier, marks
+from gpusim.cuda.writing import check_writes, effects, finish, marks
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Geometry
 from gpusim.options import Options
@@ -95,9 +95,9 @@ class Launch:
 def launch(kernel: Dispatcher, bound: Sequence[Bound], shape: Geometry, how: How, where: str) -> Launch:
     """Runs `kernel` on `bound`; results stand in the caller's arrays afterwards."""
     begun = _begin(kernel, bound, shape, how)
-    check_writes(begun.program, bound, where)
+    check_writes(begun.ready, bound, where)
     print(begun.execute(written=marks(bound)).printed, end="")
-    finish(begun.program, bound)
+    finish(begun.ready, bound)
     made = Launch(lambda: _report(begun, how, {b.name: b.value for b in bound if isinstance(b.value, np.ndarray)}))
     TIMELINE.add(made.microseconds)
     return made
@@ -118,8 +118,8 @@ def _begin(kernel: Dispatcher, bound: Sequence[Bound], shape: Geometry, how: How
     from gpusim.launch.simt.run import Begun
 
     values = [b.value for b in bound]
-    ready = kernel.ready_for(values, shape, how)
-    line = grid_barrier(ready.code.program)
+    ready = kernel.ready_for(bound, shape, how)
+    line = effects(ready).grid_barrier
     if line is not None and shape.ctas > ready.slots:
         raise GpusimError(
             f"{shape.ctas} blocks wait for each other at a barrier of the grid, but {how.spec.name} holds only {ready.slots} of them at once.",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,35 +12,49 @@ from gpusim.cuda.arguments import Bound
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Atomic, Barrier, For, If, SimtProgram, Stmt, Store, While
 
+if TYPE_CHECKING:
+    from gpusim.launch.simt.prepare import Ready
 
-def written(program: SimtProgram) -> dict[int, int]:
-    """Argument number -> the line of the first statement that writes it."""
-    found: dict[int, int] = {}
-    for stmt in _all(program.body):
-        if isinstance(stmt, Store | Atomic) and stmt.buffer.arg is not None:
-            found.setdefault(stmt.buffer.arg, stmt.line)
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """written: argument number -> the line of the first statement that writes it. grid_barrier: the line of the first barrier of the whole
+    grid; None if there is none."""
+
+    written: dict[int, int]
+    grid_barrier: int | None
+
+
+def effects(ready: Ready) -> Effects:
+    """Of the code of a launch; remembered for the next one."""
+    if "effects" not in ready.memo:
+        ready.memo["effects"] = _effects(ready.code.program)
+    found: Effects = ready.memo["effects"]
     return found
 
 
-def check_writes(program: SimtProgram, bound: Sequence[Bound], where: str) -> None:
+def _effects(program: SimtProgram) -> Effects:
+    written: dict[int, int] = {}
+    for stmt in _all(program.body):
+        if isinstance(stmt, Store | Atomic) and stmt.buffer.arg is not None:
+            written.setdefault(stmt.buffer.arg, stmt.line)
+    return Effects(written, next((s.line for s in _all(program.body) if isinstance(s, Barrier) and s.kind == "grid"), None))
+
+
+def check_writes(ready: Ready, bound: Sequence[Bound], where: str) -> None:
     """GpusimError if the kernel writes to an argument that must not be written."""
-    for number, line in written(program).items():
+    for number, line in effects(ready).written.items():
         if reason := bound[number].refuse:
-            what = f"the kernel writes to argument '{bound[number].name}' ({program.file}:{line}), but {reason}."
+            what = f"the kernel writes to argument '{bound[number].name}' ({ready.code.program.file}:{line}), but {reason}."
             raise GpusimError(what, where=where, hint="Pass a NumPy array that can be written.")
 
 
-def finish(program: SimtProgram, bound: Sequence[Bound]) -> None:
+def finish(ready: Ready, bound: Sequence[Bound]) -> None:
     """Brings results back to where they cannot be written in place."""
-    for number in written(program):
+    for number in effects(ready).written:
         after = bound[number].after
         if after is not None:
             after()
-
-
-def grid_barrier(program: SimtProgram) -> int | None:
-    """The line of the first barrier of the whole grid; None if there is none."""
-    return next((s.line for s in _all(program.body) if isinstance(s, Barrier) and s.kind == "grid"), None)
 
 
 def marks(bound: Sequence[Bound]) -> dict[int, np.ndarray]:

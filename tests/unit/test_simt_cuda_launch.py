@@ -271,11 +271,11 @@ def test_a_notebook_cell_works_and_bare_exec_says_what_to_do() -> None:
 
 
 def test_launches_that_differ_in_nothing_share_their_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    import gpusim.launch.simt.prepare as prepare
+    import gpusim.launch.simt.repeats as repeats
 
     calls = []
-    original = prepare.prepare
-    monkeypatch.setattr(prepare, "prepare", lambda *a: calls.append(1) or original(*a))
+    original = repeats.ready
+    monkeypatch.setattr(repeats, "ready", lambda *a: calls.append(1) or original(*a))
     kernel = cuda.jit(add_one.py_func)
     x = np.zeros(64, np.float32)
     for _ in range(3):

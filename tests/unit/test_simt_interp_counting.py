@@ -71,14 +71,15 @@ def test_sectors_of_whole_and_partial_groups(data: st.DataObject, threads: int) 
     )
     byte = np.array(data.draw(st.lists(st.integers(0, 60), min_size=2 * threads, max_size=2 * threads))) * 4
     here = group.get(byte.reshape(2, threads))
-    want = repeated = 0
+    want = repeated = lines = 0
     for cta in range(2):
         for warp in range(space.warps):
             lanes = [cta * threads + t for t in range(warp * 32, min(threads, warp * 32 + 32)) if mask[cta * threads + t]]
             want += len({byte[x] // 32 for x in lanes})
+            lines += len({byte[x] // 128 for x in lanes})
             for sector in {byte[x] // 32 for x in lanes}:
                 inside = [byte[x] for x in lanes if byte[x] // 32 == sector]
                 repeated += max(inside.count(b) for b in inside)
-    assert counting.distinct(group, here >> 5) == want
+    assert counting.distinct(group, here >> 5, 2) == (want, lines)
     assert counting.atomic_sectors(group, here) == repeated
     assert group.warps == sum(mask[c * threads + w * 32 : c * threads + min(threads, w * 32 + 32)].any() for c in range(2) for w in range(space.warps))

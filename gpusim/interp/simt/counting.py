@@ -11,22 +11,32 @@ from gpusim.interp.simt.groups import Group
 Array = Any
 
 
-def distinct(g: Group, ids: Array) -> int:
-    """Distinct ids within each warp of group g, summed. ids: shape (R or 1, K or 1)."""
+def distinct(g: Group, ids: Array, coarse: int = 0) -> tuple[int, int]:
+    """Distinct ids within each warp of group g, summed, and distinct ids >> coarse. ids: shape (R or 1, K or 1)."""
     if ids.shape[1] == 1 or g.shape[1] == 1:
-        return g.warps
+        return g.warps, g.warps
     times = g.shape[0] if ids.shape[0] == 1 else 1
-    step = ids[:, 1:] - ids[:, :-1]
-    inside = g.same_warp
-    if ((step < 0) & inside).any():
-        if g.regular:
-            key = np.sort(ids.reshape(-1, 32), axis=1)
-            return int(np.count_nonzero(key[:, 1:] != key[:, :-1]) + len(key)) * times
-        low = ids.min()
-        key = ((ids - low) + (g.slot >> 5)[None] * (int(ids.max() - low) + 1)).copy()
-        key.sort(axis=1)
-        return int(np.count_nonzero(key[:, 1:] != key[:, :-1]) + key.shape[0]) * times
-    return int(np.count_nonzero((step != 0) | ~inside) + ids.shape[0]) * times
+    key, borders = _by_warp(g, ids, coarse)
+    fine = int(_runs(key, borders)) * times
+    return fine, int(_runs(key >> coarse, borders)) * times if coarse else fine
+
+
+def _by_warp(g: Group, ids: Array, coarse: int) -> tuple[Array, Array | None]:
+    """(rows in which equal ids of a warp are neighbours, where the next warp begins in a row: shape (1, K - 1); None: nowhere)."""
+    if g.regular:
+        key = ids.reshape(-1, 32)
+        return (key if (key[:, 1:] >= key[:, :-1]).all() else np.sort(key, axis=1)), None
+    if ((ids[:, 1:] >= ids[:, :-1]) | g.new_warp).all():
+        return ids, g.new_warp
+    low, high = int(ids.min()) >> coarse << coarse, int(ids.max())
+    key = (ids - low) + g.warp_of[None] * ((((high - low) >> coarse) + 1) << coarse)
+    key.sort(axis=1)
+    return key, None
+
+
+def _runs(key: Array, borders: Array | None) -> Any:
+    changes = key[:, 1:] != key[:, :-1]
+    return np.count_nonzero(changes if borders is None else changes | borders) + len(key)
 
 
 def distinct_per_warp(ids: Array, active: Array) -> Array:

@@ -24,6 +24,7 @@ from gpusim.trace.simt import Counts, CtaPath
 
 LANES = 1 << 16  # of a chunk: arrays of 256 KiB stay in the cache
 MEMORY = 1 << 27  # bytes of shared or local memory that a chunk holds at most
+SMALL = 1 << 13  # lanes of a launch below which nothing is gained by splitting it
 RESIDENT = 1 << 19  # lanes that run side by side when CTAs may wait for each other
 
 
@@ -114,14 +115,17 @@ def _shared_bytes(program: SimtProgram, dynamic: int) -> int:
 
 
 def _chunks(ctas: Any, launch: Launch, flow: Flow) -> Iterator[Any]:
-    """CTAs that run side by side, in order; those that are recorded apart from the others, where the order of CTAs can not matter."""
+    """CTAs that run side by side, in order; those that are recorded apart from the others, where that saves time and the order of CTAs can not matter."""
     lanes = RESIDENT if flow.resident else LANES
     local = sum(int(np.prod(b.shape)) * DTYPES[b.dtype].itemsize for b in launch.program.buffers if b.space == "local" and b.shape)
     cta = max(launch.shared_bytes, local * launch.geometry.threads, 1)
     step = max(1, len(ctas) if flow.together else min(lanes // launch.geometry.threads, MEMORY // cta))
-    wanted = np.isin(ctas, list(launch.record))
-    ordered = flow.resident or any(isinstance(site.stmt, (Atomic, Print)) for site in launch.compiled.sites)
-    for piece in [ctas] if ordered else [ctas[wanted], ctas[~wanted]]:
+    small = len(ctas) * launch.geometry.threads <= SMALL
+    pieces = [ctas]
+    if not (small or flow.resident or any(isinstance(site.stmt, (Atomic, Print)) for site in launch.compiled.sites)):
+        wanted = np.isin(ctas, list(launch.record))
+        pieces = [ctas[wanted], ctas[~wanted]]
+    for piece in pieces:
         for start in range(0, len(piece), step):
             yield piece[start : start + step]
 

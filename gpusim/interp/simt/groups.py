@@ -8,10 +8,11 @@ threads) with values of shape (R, K), or a list of n lanes with values of shape 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+from gpusim.interp.simt.cached import cached_property
 
 Array = Any  # np.ndarray of any type
 
@@ -133,10 +134,14 @@ class Group:
         return self.active[0].sum(axis=1).tolist()
 
     @cached_property
-    def same_warp(self) -> Array:
-        """Of each column but the first: it is in the warp of its left neighbour. Shape (1, K - 1)."""
-        warp = self.lanes >> 5 if self.lanes is not None and self.space.threads % 32 == 0 else self.slot >> 5
-        return (warp[1:] == warp[:-1])[None]
+    def warp_of(self) -> Array:
+        """Warp of each column, numbered from 0 on in a row; shape (K,)."""
+        return self.lanes >> 5 if self.lanes is not None and self.space.threads % 32 == 0 else self.slot >> 5
+
+    @cached_property
+    def new_warp(self) -> Array:
+        """Of each column but the first: its left neighbour is in another warp. Shape (1, K - 1)."""
+        return (self.warp_of[1:] != self.warp_of[:-1])[None]
 
     def get(self, value: Array) -> Array:
         """From the layout of the chunk to this group's."""

@@ -131,10 +131,10 @@ class GlobalMemory(State):
         sector = (index * array.itemsize + array.address) >> 5
         counts, a = self.launch.counts, site.access
         if a >= 0:
-            n = counting.distinct(g, sector)
+            n, lines = counting.distinct(g, sector, 2)
             counts.requests[a] += g.warps
             counts.sectors[a] += counting.atomic_sectors(g, index * array.itemsize + array.address) if atomic else n
-            counts.lines[a] += n if index.shape[1] == 1 else counting.distinct(g, sector >> 2)
+            counts.lines[a] += lines
             if len(self.record_rows):
                 recording.sectors(self, site, g, sector, index if atomic else None)
             if atomic:

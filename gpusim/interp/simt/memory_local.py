@@ -71,8 +71,9 @@ class LocalMemory(SharedMemory):
         word = byte >> 2
         sector = word * 4 + ((g.tid & 31) >> 3)
         counts.requests[a] += g.warps
-        counts.sectors[a] += counting.distinct(g, sector) * words
-        counts.lines[a] += counting.distinct(g, word) * words
+        sectors, lines = counting.distinct(g, sector, 2)
+        counts.sectors[a] += sectors * words
+        counts.lines[a] += lines * words
         if len(self.record_rows):
             warp = self.ctas[g.cta] * self.space.warps + (g.tid >> 5)
             base = LOCAL_SECTORS + (warp * self.local_words) * 4

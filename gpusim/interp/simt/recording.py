@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,15 +69,27 @@ def _set(state: State, site: Site, row: int, warp: int, touch: Touch) -> None:
 
 def sectors(state: State, site: Site, g: Group, sector: Array, index: Array | None = None, spread: int = 1) -> None:
     """One access to global or local memory. sector: g's layout; index: of an atomic; spread: words a lane (local memory, 4 sectors apart)."""
-    table = g.to_warps(sector)
-    places = None if index is None else g.to_warps(index.astype(np.int64))
-    for row, warp, r, i in warp_rows(state, g):
-        r = r if len(table) > 1 else 0
-        active = g.active[0, i]
-        mine = table[r, i][active]
-        ids = tuple(sorted(set((mine if spread == 1 else np.concatenate([mine + 4 * j for j in range(spread)])).tolist())))
-        same = 1 if places is None else int(counting.most_equal(places[r, i][None], active[None])[0])
-        _set(state, site, row, warp, Touch(site.access, g.lanes_per_warp[i], ids, 1, same))
+    rows = warp_rows(state, g)
+    if not rows:
+        return
+    table, same = _of_warps(g, rows, sector), None
+    if index is not None:
+        active = np.array([g.active[0, i] for _, _, _, i in rows])
+        same = counting.most_equal(_of_warps(g, rows, index.astype(np.int64)), active).tolist()
+    for n, ((row, warp, _, i), mine) in enumerate(zip(rows, table.tolist(), strict=True)):
+        lanes = g.lanes_per_warp[i]
+        ids = set(mine if lanes == 32 else compress(mine, g.active[0, i].tolist()))
+        if spread > 1:
+            ids = {s + 4 * j for s in ids for j in range(spread)}
+        _set(state, site, row, warp, Touch(site.access, lanes, tuple(sorted(ids)), 1, 1 if same is None else same[n]))
+
+
+def _of_warps(g: Group, rows: list[Place], value: Array) -> Array:
+    """A value in g's layout for the lanes of these warps, shape (n, 32)."""
+    table = g.to_warps(value)
+    if len(table) == 1:
+        return table[0, [i for _, _, _, i in rows]]
+    return table[[r for _, _, r, _ in rows], [i for _, _, _, i in rows]]
 
 
 def shared(state: State, site: Site, g: Group, waves: Array, same: Array | None = None) -> None:

@@ -14,7 +14,6 @@ from gpusim.launch.simt.prepare import Ready
 from gpusim.launch.simt.static import data_dependence
 from gpusim.trace.simt import Counts, CtaPath
 
-
 MOST = 64  # entries of a memo
 
 
