@@ -16,6 +16,7 @@ Names are loaded when they are first used. What only kernels can use stands in `
 
 from __future__ import annotations
 
+import builtins
 from importlib import import_module
 from typing import Any
 
@@ -36,6 +37,9 @@ _MODULES = ("intrinsics", "random", "types")
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__all__":
+        # `from gpusim.cuda import *` must not hide Python's own range
+        return [n for n in __dir__() if not hasattr(builtins, n)]
     if name.startswith("__"):
         raise AttributeError(f"module 'gpusim.cuda' has no attribute '{name}'")
     value = _find(name)
@@ -58,7 +62,7 @@ def _inside() -> dict[str, Any]:
     """What kernels name: intrinsics and types."""
     from gpusim.cuda import intrinsics, types
 
-    return {**types.names(), **intrinsics.names()}
+    return {**types.names(), **types.vectors(), **intrinsics.names()}
 
 
 def __dir__() -> list[str]:

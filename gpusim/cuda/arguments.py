@@ -3,6 +3,7 @@ written back afterwards."""
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,6 @@ from gpusim.errors import GpusimError
 #: type of an argument that no kernel takes -> what to do instead
 REFUSED: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((list, set, dict), "Convert it to an array: numpy.asarray(values, dtype=numpy.float32)."),
-    (tuple, "Pass the elements one by one, or an array: numpy.asarray(values)."),
     ((str, bytes, bytearray), "Encode the text as integers: numpy.frombuffer(text.encode(), numpy.uint8)."),
     ((complex, np.complexfloating), "Pass the real and the imaginary part as two numbers."),
     ((np.datetime64, np.timedelta64), "Convert it to an integer: value.astype('int64')."),
@@ -61,16 +61,28 @@ class Bound:
 
 
 def bind(given: Sequence[Any], names: Sequence[str], where: str) -> list[Bound]:
-    """`given` in the order of the kernel's parameters `names`. GpusimError for a wrong number of them or a type that no kernel takes."""
+    """`given` in the order of the kernel's parameters `names`; a tuple as its items. GpusimError for a wrong number or a type no kernel takes."""
     if len(given) != len(names):
         listed = ", ".join(names) or "none"
         raise GpusimError(f"the kernel takes {len(names)} arguments ({listed}), {len(given)} were given.", where=where, hint="Give one value for each.")
-    return [_bind(value, name, where) for value, name in zip(given, names, strict=True)]
+    return [bound for value, name in zip(given, names, strict=True) for bound in _flat(value, name, where)]
+
+
+def _flat(value: Any, name: str, where: str) -> list[Bound]:
+    """A value, or the items of a tuple under names such as p.0 or p.x, which the front end takes for one tuple again."""
+    if not isinstance(value, tuple):
+        return [_bind(value, name, where)]
+    if not value:
+        raise GpusimError(f"argument '{name}' has an empty tuple.", where=where, hint="Leave it out.")
+    parts = getattr(value, "_fields", range(len(value)))
+    return [bound for part, item in zip(parts, value, strict=True) for bound in _flat(item, f"{name}.{part}", where)]
 
 
 def _bind(value: Any, name: str, where: str) -> Bound:
     if isinstance(value, Wrapped):
         return _wrapped(value, name, where)
+    if isinstance(value, enum.Enum):
+        value = value.value
     if isinstance(value, DeviceArray):
         return Bound(name, _array(value.data, name, where), value.written)
     if isinstance(value, np.ndarray):

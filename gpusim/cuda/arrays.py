@@ -60,6 +60,11 @@ class DeviceArray:
     def T(self) -> DeviceArray:
         return self.transpose()
 
+    @property
+    def flags(self) -> Any:
+        """As NumPy's."""
+        return self.data.flags
+
     def is_c_contiguous(self) -> bool:
         return bool(self.data.flags.c_contiguous)
 
@@ -184,8 +189,11 @@ def device_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order
 
 
 def device_array_like(ary: Any, stream: Any = 0) -> DeviceArray:
-    """Unwritten device memory with shape, element type and order of `ary`."""
-    return device_array(ary.shape, ary.dtype, order=_order(ary))
+    """Unwritten device memory with shape and element type of `ary`, without gaps, its dimensions in the same order in memory."""
+    data = ary.data if isinstance(ary, DeviceArray) else ary
+    by_stride = sorted(range(data.ndim), key=lambda k: -abs(data.strides[k]))
+    made = device_array([data.shape[k] for k in by_stride], data.dtype)
+    return made.transpose(tuple(by_stride.index(k) for k in range(data.ndim)))
 
 
 def pinned_array(shape: Any, dtype: Any = np.float64, strides: Any = None, order: str = "C") -> np.ndarray:

@@ -67,7 +67,7 @@ class Overloads(Mapping[tuple[Any, ...], Overload]):
     def __getitem__(self, types: Any) -> Overload:
         wanted = as_signature(types).args
         args = tuple(
-            Arg(name, t.element.dtype, t.ndim, t.layout) if isinstance(t, ArrayType) else Arg(name, t.dtype)
+            Arg(name, t.element.dtype, t.ndim, "C" if t.layout == "C" else "A") if isinstance(t, ArrayType) else Arg(name, t.dtype)
             for name, t in zip(self._kernel.names, wanted, strict=True)
         )
         return Overload(self._kernel.program_for(args))

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpusim.cuda.arguments import Bound
 from gpusim.cuda.arrays import as_dtype
-from gpusim.cuda.types import ArrayType, ScalarType, Signature, as_signature
+from gpusim.cuda.types import ArrayType, ScalarType, Signature, TupleType, as_signature
 from gpusim.errors import GpusimError
 
 #: NumPy kind -> kinds that its numbers may become, the nearest first
@@ -45,19 +45,28 @@ def choose(signatures: Sequence[Signature], bound: Sequence[Bound], kernel: str,
         what = f"no signature of kernel {kernel} takes ({types}). Declared: {listed}."
         raise GpusimError(what, where=where, hint="Convert the arrays (array.astype), or declare the types that you pass.")
     chosen = signatures[min(fits)[1]]
-    return [_converted(b, t) for b, t in zip(bound, chosen.args, strict=True)]
+    return [_converted(b, t) for b, t in zip(bound, flat(chosen.args), strict=True)]
+
+
+def flat(types: Sequence[Any]) -> tuple[Any, ...]:
+    """A signature's types with those of a tuple one by one, as the arguments are bound."""
+    return tuple(item for t in types for item in (t.items if isinstance(t, TupleType) else (t,)))
 
 
 def _cost(signature: Signature, bound: Sequence[Bound]) -> int | None:
-    costs = [_one(t, b.value) for t, b in zip(signature.args, bound, strict=True)]
+    wanted = flat(signature.args)
+    if len(wanted) != len(bound):
+        return None
+    costs = [_one(t, b.value) for t, b in zip(wanted, bound, strict=True)]
     return None if None in costs else sum(c for c in costs if c is not None)
 
 
 def _one(wanted: Any, value: Any) -> int | None:
     """How far `value` is from type `wanted`: 0 the same, more for a conversion, None if it cannot be passed."""
     if isinstance(wanted, ArrayType):
-        same = isinstance(value, np.ndarray) and value.dtype == as_dtype(wanted.element.dtype) and value.ndim == wanted.ndim
-        return 0 if same and (wanted.layout != "C" or value.flags.c_contiguous) else None
+        if not isinstance(value, np.ndarray) or value.dtype != as_dtype(wanted.element.dtype) or value.ndim != wanted.ndim:
+            return None
+        return 0 if {"C": value.flags.c_contiguous, "F": value.flags.f_contiguous}.get(wanted.layout, True) else None
     if isinstance(value, np.ndarray) or not isinstance(wanted, ScalarType):
         return None
     has, target = as_dtype(_scalar_type(value)), as_dtype(wanted.dtype)

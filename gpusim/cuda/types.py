@@ -26,9 +26,9 @@ class ScalarType:
         if not self.dtype or not all(isinstance(p, slice) and p.start is None and p.stop is None and p.step in (None, 1) for p in parts):
             raise GpusimError(f"{self.name}[{key!r}] is no array type.", hint="Write one ':' per dimension, as in float32[:, :] or float32[:, ::1].")
         steps = [p.step for p in parts]
-        if 1 in steps[:-1]:
-            raise GpusimError("Column-major arrays are not supported.", hint="Put the contiguous dimension last: float32[:, ::1].")
-        return ArrayType(self, len(parts), "C" if steps[-1] == 1 else "A")
+        if 1 in steps[1:-1]:
+            raise GpusimError(f"{self.name}[...] has ::1 at a dimension between others.", hint="Only the first or the last dimension is contiguous.")
+        return ArrayType(self, len(parts), "C" if steps[-1] == 1 else "F" if steps[0] == 1 else "A")
 
     def __call__(self, *args: Any) -> Any:
         """A signature when given types; outside kernels also a NumPy scalar when given a number."""
@@ -44,15 +44,17 @@ class ScalarType:
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """layout "C": rows are contiguous; "A": any strides."""
+    """layout "C": rows are contiguous; "F": columns are; "A": any strides."""
 
     element: ScalarType
     ndim: int
     layout: str
 
     def __str__(self) -> str:
-        last = "::1" if self.layout == "C" else ":"
-        return f"{self.element}[{', '.join([':'] * (self.ndim - 1) + [last])}]"
+        steps = [":"] * self.ndim
+        if self.layout in "CF":
+            steps[-1 if self.layout == "C" else 0] = "::1"
+        return f"{self.element}[{', '.join(steps)}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,22 @@ class Signature:
 
     def __str__(self) -> str:
         return f"{self.result or ''}({', '.join(map(str, self.args))})"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorType:
+    """Up to four equal numbers with names x, y, z and w, as C's float4. Kernels make them by a call: float32x2(a, b)."""
+
+    name: str
+    element: ScalarType
+    count: int
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return ("x", "y", "z", "w")[: self.count]
+
+    def __call__(self, *args: Any) -> Any:
+        raise GpusimError(f"{self.name} was called outside a kernel.", hint="Only kernels have vectors; pass arrays of numbers, or a tuple.")
 
 
 TYPE_CLASSES = (ScalarType, ArrayType, TupleType)
@@ -118,6 +136,19 @@ uint = uint64
 
 #: dtype of the IR -> type
 BY_DTYPE = {t.dtype: t for t in (boolean, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64)}
+
+
+#: C's name of a vector's element -> the type
+_C_NAMES = {
+    "char": int8, "short": int16, "int": int32, "long": int64, "longlong": int64, "uchar": uint8, "ushort": uint16, "uint": uint32,
+    "ulong": uint64, "ulonglong": uint64, "float": float32, "double": float64,
+}  # fmt: skip
+
+
+def vectors() -> dict[str, VectorType]:
+    """float32x4 and its like, and the same under C's names: float4."""
+    made = {f"{t.name}x{n}": VectorType(f"{t.name}x{n}", t, n) for t in {*_C_NAMES.values()} for n in (1, 2, 3, 4)}
+    return made | {f"{name}{n}": made[f"{t.name}x{n}"] for name, t in _C_NAMES.items() for n in (1, 2, 3, 4)}
 
 
 def names() -> dict[str, Any]:

@@ -15,7 +15,7 @@ BINARY = {
     ast.FloorDiv: ("floordiv", arithmetic), ast.Mod: ("mod", arithmetic), ast.BitAnd: ("and", bitwise), ast.BitOr: ("or", bitwise),
     ast.BitXor: ("xor", bitwise), ast.LShift: ("shl", shift), ast.RShift: ("shr", shift),
 }  # fmt: skip
-COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
+COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Is: "eq", ast.IsNot: "ne"}
 _SYMBOL = {ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
 _STAYS_NONNEG = ("add", "mul", "div", "floordiv", "shr", "shl", "or", "xor")
 

@@ -30,13 +30,15 @@ def attribute(ctx: Context, node: ast.Attribute, base: Operand) -> Operand:
         if arrays.UNKNOWN in array.shape and node.attr in ("shape", "size", "nbytes"):
             ctx.refuse(node, "The length of dynamic shared memory is not known in the kernel.", "Pass it as an argument.")
         return ARRAY_ATTRIBUTES[node.attr](ctx, array)
+    if isinstance(base, Group) and node.attr in base.fields:
+        return base.items[base.fields.index(node.attr)]
     if isinstance(base, Scalar) and node.attr == "dtype":
         return Static(BY_DTYPE[base.dtype])
     ctx.refuse(node, f"A {described(base)} has no attribute '{node.attr}' in a kernel.")
 
 
 def _of_object(ctx: Context, node: ast.Attribute, obj: Any) -> Operand:
-    plain = isinstance(obj, ModuleType | Namespace | type | enum.Enum) or (dataclasses.is_dataclass(obj) and _frozen(obj)) or hasattr(obj, "_fields")
+    plain = isinstance(obj, ModuleType | Namespace | type | enum.Enum) or (dataclasses.is_dataclass(obj) and _frozen(obj))
     if not plain:
         ctx.refuse(
             node,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import ast
 import builtins
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
+from gpusim.frontend import composed
 from gpusim.frontend.arithmetic import apply, binary
 from gpusim.frontend.arrays import UNKNOWN, walk
 from gpusim.frontend.attributes import shape
 from gpusim.frontend.calls import Call, Handler, cast
+from gpusim.frontend.inline import inline
 from gpusim.frontend.logic import truth
 from gpusim.frontend.operands import Array, Group, Operand, Range, Scalar, Static, Walk, described, literal
 from gpusim.frontend.typing import is_float, is_integer, real, unify
@@ -68,11 +72,8 @@ def _round(made: Call) -> Operand:
     x = ctx.cast(value.value, dtype)
     if digits is None:
         return Scalar(ctx.cast(ctx.op("round", (x,), dtype), "int64"))
-    count = literal(digits)
-    if count is None:
-        made.refuse("round to a number of digits that is not constant.", "Write the number of digits.")
-    scale = Imm(10.0 ** int(count.value), dtype)  # type: ignore[union-attr]
-    return Scalar(ctx.op("div", (ctx.op("round", (ctx.op("mul", (x, scale), dtype),), dtype), scale), dtype))
+    given = replace(made, args=(Scalar(ctx.cast(x, "float64")), ctx.scalar(digits, made.node)), keywords={})
+    return Scalar(ctx.cast(ctx.scalar(inline(given, SimpleNamespace(py_func=composed.rounded)), made.node).value, dtype))
 
 
 def _pow(made: Call) -> Operand:

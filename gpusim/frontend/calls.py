@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gpusim.cuda.intrinsics import Intrinsic
-from gpusim.cuda.types import ScalarType
+from gpusim.cuda.types import ScalarType, VectorType
 from gpusim.frontend.arrays import flat, load, named_type, store
 from gpusim.frontend.choices import each
 from gpusim.frontend.context import Context, is_nonneg
@@ -94,6 +94,10 @@ def _handler(made: Call, function: Any) -> Handler:
     if isinstance(function, Intrinsic):
         found = CUDA.get(function.name) or LIBDEVICE.get(function.name)
         return found or made.refuse(f"cuda.{function.name} is not supported.")
+    if isinstance(function, VectorType):
+        return lambda c: vector(c, function)
+    if isinstance(function, type) and issubclass(function, tuple) and hasattr(function, "_fields"):
+        return lambda c: Group(tuple(v for v in c.bound(" ".join(function._fields)) if v is not None), function._fields)
     if isinstance(function, ScalarType) or (isinstance(function, type) and function not in BUILTINS):
         dtype = named_type(function)
         return (lambda c: cast(c, dtype)) if dtype else made.refuse(f"A kernel cannot make a {made.text}.", "Kernels have numbers, tuples and arrays.")
@@ -150,6 +154,15 @@ def cast(made: Call, dtype: str) -> Scalar:
     (value,) = made.numbers("x")
     keeps = is_nonneg(value) and not (is_float(value.dtype) or is_float(dtype)) and dtype not in ("int8", "int16")
     return Scalar(made.ctx.cast(value.value, dtype), None, keeps)
+
+
+def vector(made: Call, kind: VectorType) -> Group:
+    """float32x4(x, y, z, w): of numbers, and of shorter vectors that stand for theirs."""
+    parts = [item for a in made.args for item in (a.items if isinstance(a, Group) else (a,))]
+    if len(parts) != kind.count or made.keywords:
+        made.refuse(f"{made.text} takes {kind.count} numbers; {len(parts)} given.")
+    numbers = (made.ctx.scalar(p, made.node, f"The argument of {made.text}") for p in parts)
+    return Group(tuple(Scalar(made.ctx.cast(n.value, kind.element.dtype)) for n in numbers), kind.fields)
 
 
 def array_of(made: Call, operand: Operand | None) -> Array:

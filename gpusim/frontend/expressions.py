@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 from collections.abc import Callable
 from typing import Any
 
@@ -70,7 +71,9 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Operand:
     base = evaluate(ctx, node.value)
     if isinstance(base, Group):
         return _item(ctx, node, base)
-    if isinstance(node.slice, ast.Constant) and node.slice.value is Ellipsis:
+    if isinstance(base, Static) and isinstance(base.obj, enum.EnumMeta) and isinstance(node.slice, ast.Constant):
+        return attributes.attribute(ctx, ast.copy_location(ast.Attribute(node.value, str(node.slice.value), ast.Load()), node), base)
+    if slices.is_whole(node):
         return base
     if slices.has_slice(node) and not isinstance(base, Scalar):
         parts = slices.parts_of(ctx, node)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from gpusim.frontend.arithmetic import COMPARE, compare
 from gpusim.frontend.context import Context, is_nonneg
 from gpusim.frontend.operands import Array, Choice, Group, Operand, Scalar, Static, described, literal
-from gpusim.frontend.typing import is_integer, unify
+from gpusim.frontend.typing import is_float, is_integer, unify
 from gpusim.ir.simt.nodes import If, Imm, Op, Reg, Stmt, Value
 
 #: at most so many operations are computed on both sides rather than branched around
@@ -117,7 +118,7 @@ def choose(ctx: Context, node: ast.AST, cond: Value, yes: tuple[Operand, list[St
     results = [_merge(ctx, cond, a, b, outs if not cheap else None) for a, b in pairs]
     if not cheap:
         ctx.emit(If(cond, tuple(yes[1]), tuple(no[1]), ctx.line))
-    return Group(tuple(results)) if isinstance(yes[0], Group) else results[0]
+    return replace(yes[0], items=tuple(results)) if isinstance(yes[0], Group) else results[0]
 
 
 def _alike(a: Array, b: Array) -> bool:
@@ -173,9 +174,10 @@ def _one(ctx: Context, node: ast.Compare, op: ast.cmpop, left: Operand, right: O
         return _member(ctx, node, isinstance(op, ast.In), left, right)
     if isinstance(left, Group) and isinstance(right, Group) and isinstance(op, ast.Eq | ast.NotEq):
         return _groups(ctx, node, isinstance(op, ast.Eq), left, right)
-    if isinstance(op, ast.Is | ast.IsNot) or not (isinstance(left, Scalar) and isinstance(right, Scalar)):
+    whole = all(isinstance(v, Scalar) and not is_float(v.dtype) for v in (left, right))
+    if (isinstance(op, ast.Is | ast.IsNot) and not whole) or not (isinstance(left, Scalar) and isinstance(right, Scalar)):
         return _identity(ctx, node, op, left, right)
-    return compare(ctx, COMPARE[type(op)], left, right)
+    return compare(ctx, COMPARE[type(op)], left, right)  # `is` of whole numbers asks for their value, as in Numba
 
 
 def _identity(ctx: Context, node: ast.Compare, op: ast.cmpop, left: Operand, right: Operand) -> Value:

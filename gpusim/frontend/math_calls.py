@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
-from gpusim.frontend.arithmetic import apply, binary
+from gpusim.frontend import composed
+from gpusim.frontend.arithmetic import apply, binary, compare
 from gpusim.frontend.builtin_calls import extreme
 from gpusim.frontend.calls import Call, Handler
+from gpusim.frontend.inline import inline
 from gpusim.frontend.operands import Group, Operand, Scalar
 from gpusim.frontend.typing import arithmetic, integer_result, is_float, is_integer, real
 from gpusim.ir.simt.nodes import Imm, Value
@@ -109,7 +114,8 @@ def _modf(made: Call) -> Operand:
     dtype, ctx = real(a.dtype), made.ctx
     x = ctx.cast(a.value, dtype)
     whole = ctx.op("trunc", (x,), dtype)
-    fraction = ctx.op("copysign", (ctx.op("sub", (x, whole), dtype), x), dtype)
+    rest = ctx.op("select", (ctx.op("isinf", (x,), "bool"), Imm(0.0, dtype), ctx.op("sub", (x, whole), dtype)), dtype)
+    fraction = ctx.op("copysign", (rest, x), dtype)
     return Group((Scalar(fraction), Scalar(whole)))
 
 
@@ -159,7 +165,9 @@ def _sign(made: Call) -> Operand:
     return Scalar(ctx.op("select", (ctx.op("gt", (a.value, zero), "bool"), plus, below), dtype))
 
 
-def _operator(node: ast.operator) -> Handler:
+def operator_call(node: ast.operator) -> Handler:
+    """A function that is an operator: np.add, operator.add."""
+
     def handle(made: Call) -> Operand:
         a, b = made.numbers("x y")
         return binary(made.ctx, made.node, node, a, b)
@@ -167,11 +175,32 @@ def _operator(node: ast.operator) -> Handler:
     return handle
 
 
+def _compared(op: str) -> Handler:
+    def handle(made: Call) -> Operand:
+        a, b = made.numbers("x y")
+        return Scalar(compare(made.ctx, op, a, b))
+
+    return handle
+
+
+def _remainder(made: Call) -> Operand:
+    a, b = made.numbers("x y")
+    dtype = real(arithmetic(a.dtype, b.dtype))
+    given = replace(made, args=tuple(Scalar(made.ctx.cast(v.value, "float64")) for v in (a, b)), keywords={})
+    return Scalar(made.ctx.cast(made.ctx.scalar(inline(given, SimpleNamespace(py_func=composed.remainder)), made.node).value, dtype))
+
+
 def _gcd(made: Call) -> Operand:
     return made.refuse("math.gcd in a kernel.", "Write the loop: while b: a, b = b, a % b.")
 
 
 _SAME = "exp expm1 log2 log10 log1p sqrt sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc gamma lgamma"
+
+#: function of the module operator -> the operator
+_OPERATORS = {
+    "add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "truediv": ast.Div(), "floordiv": ast.FloorDiv(), "mod": ast.Mod(), "pow": ast.Pow(),
+    "and_": ast.BitAnd(), "or_": ast.BitOr(), "xor": ast.BitXor(), "lshift": ast.LShift(), "rshift": ast.RShift(),
+}  # fmt: skip
 
 MATH: dict[Any, Handler] = {
     **{getattr(math, n): one(n) for n in _SAME.split()},
@@ -187,6 +216,9 @@ MATH: dict[Any, Handler] = {
     math.modf: _modf,
     math.frexp: _frexp,
     math.gcd: _gcd,
+    math.remainder: _remainder,
+    **{getattr(operator, name): operator_call(node) for name, node in _OPERATORS.items()},
+    **{getattr(operator, name): _compared(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
 }
 for _name, _op in (("exp2", "exp2"),):
     if hasattr(math, _name):
@@ -209,15 +241,15 @@ NUMPY: dict[str, Handler] = {
     "minimum": extreme("min"),
     "fmax": extreme("max"),
     "fmin": extreme("min"),
-    "power": _operator(ast.Pow()),
-    "add": _operator(ast.Add()),
-    "subtract": _operator(ast.Sub()),
-    "multiply": _operator(ast.Mult()),
-    "divide": _operator(ast.Div()),
-    "true_divide": _operator(ast.Div()),
-    "floor_divide": _operator(ast.FloorDiv()),
-    "remainder": _operator(ast.Mod()),
-    "mod": _operator(ast.Mod()),
+    "power": operator_call(ast.Pow()),
+    "add": operator_call(ast.Add()),
+    "subtract": operator_call(ast.Sub()),
+    "multiply": operator_call(ast.Mult()),
+    "divide": operator_call(ast.Div()),
+    "true_divide": operator_call(ast.Div()),
+    "floor_divide": operator_call(ast.FloorDiv()),
+    "remainder": operator_call(ast.Mod()),
+    "mod": operator_call(ast.Mod()),
     "deg2rad": scaled(math.pi / 180.0),
     "radians": scaled(math.pi / 180.0),
     "rad2deg": scaled(180.0 / math.pi),

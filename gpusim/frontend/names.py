@@ -48,8 +48,8 @@ def wrap(ctx: Context, obj: Any, node: ast.AST) -> Operand:
         ctx.refuse(node, f"The complex number {obj}.", "Keep real and imaginary part in two variables.")
     if isinstance(obj, Special):
         return special(ctx, obj)
-    if isinstance(obj, tuple) and not hasattr(obj, "_fields"):
-        return Group(tuple(wrap(ctx, item, node) for item in obj))
+    if isinstance(obj, tuple):
+        return Group(tuple(wrap(ctx, item, node) for item in obj), tuple(getattr(obj, "_fields", ())))
     return _numpy_scalar(obj) or Static(obj)
 
 

@@ -36,7 +36,7 @@ class Array:
 
     buffer: Buffer
     shape: tuple[int | Extent | Value, ...]
-    strides: tuple[int | Extent, ...]
+    strides: tuple[int | Extent | Value, ...]
     offset: Value | None = None
 
     @property
@@ -54,9 +54,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A tuple. Each item stands for itself; tuples exist only here, not in the program."""
+    """A tuple. Each item stands for itself; tuples exist only here, not in the program. `fields`: the items' names, if they have some."""
 
     items: tuple[Operand, ...]
+    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from gpusim.frontend import arrays, loops
+from gpusim.frontend import arrays, loops, slices
 from gpusim.frontend.arithmetic import binary
 from gpusim.frontend.choices import each
 from gpusim.frontend.context import Context
 from gpusim.frontend.inline import always_returns, give_back, has_return
 from gpusim.frontend.logic import condition
-from gpusim.frontend.operands import Group, Operand, Scalar, Static, described
+from gpusim.frontend.operands import Array, Group, Operand, Scalar, Static, described
 from gpusim.frontend.refusals import UNSUPPORTED
 from gpusim.frontend.variables import assign, copies, meet
 from gpusim.ir.simt.nodes import Assert, Atomic, Break, If, Imm, Return, Value
@@ -150,14 +150,26 @@ def _store(ctx: Context, target: ast.Subscript, value: Operand) -> None:
     base = ctx.evaluate(ctx, target.value)
     if isinstance(base, Group):
         ctx.refuse(target, "A tuple's item is assigned.", "Use a cuda.local.array, or build a new tuple.")
-    if isinstance(target.slice, ast.Slice):
-        ctx.refuse(target, "A slice is assigned.", "Write a loop over the elements.")
+    if slices.has_slice(target) or slices.is_whole(target):
+        return _fill(ctx, target, base, value)
     index = arrays.indices(ctx, target)
     number = ctx.scalar(value, target, "The value").value
 
     def one(operand: Operand) -> Operand:
         array = arrays.as_array(ctx, operand, target)
         arrays.store(ctx, target, array, arrays.element(ctx, target, array, index), (number,))
+        return Static(None)
+
+    each(ctx, target, base, one)
+
+
+def _fill(ctx: Context, target: ast.Subscript, base: Operand, value: Operand) -> None:
+    """a[lo:hi] = value"""
+    parts = [] if slices.is_whole(target) else slices.parts_of(ctx, target)
+    source = value if isinstance(value, Array) else ctx.scalar(value, target, "The value")
+
+    def one(operand: Operand) -> Operand:
+        slices.fill(ctx, target, slices.view(ctx, target, arrays.as_array(ctx, operand, target), parts), source)
         return Static(None)
 
     each(ctx, target, base, one)
@@ -178,8 +190,8 @@ def _augmented(ctx: Context, node: ast.AugAssign) -> None:
 
 def _augmented_element(ctx: Context, node: ast.AugAssign, target: ast.Subscript, base: Operand) -> Operand:
     array = arrays.as_array(ctx, base, target)
-    if isinstance(target.slice, ast.Slice):
-        ctx.refuse(target, "A slice is assigned.", "Write a loop over the elements.")
+    if slices.has_slice(target) or slices.is_whole(target):
+        ctx.refuse(target, "A slice is changed in place.", "Write a loop over the elements.")
     index = arrays.element(ctx, target, array, arrays.indices(ctx, target))
     old = Scalar(arrays.load(ctx, array, index)[0])
     new = binary(ctx, node, node.op, old, ctx.scalar(ctx.evaluate(ctx, node.value), node.value))
@@ -205,6 +217,19 @@ def _assert(ctx: Context, node: ast.Assert) -> None:
         message = str(given.obj) if isinstance(given, Static) else message
     ctx.at(node)
     ctx.emit(Assert(cond, message, ctx.line))
+
+
+def _raise(ctx: Context, node: ast.Raise) -> None:
+    """An error of the launch, as a failed assert; what follows it on this path is never run."""
+    ctx.emit(Assert(Imm(False, "bool"), ast.unparse(node), ctx.line))
+    ctx.frame.env, ctx.frame.live = {}, False
+
+
+def _delete(ctx: Context, node: ast.Delete) -> None:
+    for target in node.targets:
+        if not isinstance(target, ast.Name) or target.id not in ctx.frame.env:
+            ctx.refuse(node, f"del of '{ast.unparse(target)}'.", "Only variables of the kernel can be deleted.")
+        del ctx.frame.env[target.id]
 
 
 def _expression(ctx: Context, node: ast.Expr) -> None:
@@ -238,4 +263,6 @@ _HANDLERS: dict[type[ast.stmt], Callable[[Context, Any], None]] = {
     ast.Assert: _assert,
     ast.Expr: _expression,
     ast.Pass: _pass,
+    ast.Raise: _raise,
+    ast.Delete: _delete,
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from gpusim.frontend.context import Context, LoopEdges, is_nonneg
 from gpusim.frontend.operands import Array, Bound, Choice, Conflict, Env, Group, Operand, Scalar, described, is_variable, literal
@@ -23,7 +24,7 @@ def _stored(ctx: Context, name: str, operand: Operand) -> Operand:
         ctx.move(reg, operand.value)
         return Scalar(reg, known, nonneg)
     if isinstance(operand, Group):
-        return Group(tuple(_stored(ctx, f"{name}.{k}", item) for k, item in enumerate(operand.items)))
+        return replace(operand, items=tuple(_stored(ctx, f"{name}.{k}", item) for k, item in enumerate(operand.items)))
     if isinstance(operand, Choice):
         which = ctx.variable(f"{name}.which", "int32")
         ctx.move(which, operand.which)
@@ -49,14 +50,14 @@ def _copy(ctx: Context, item: Operand) -> Operand:
         which = ctx.temp("int32")
         ctx.move(which, item.which)
         return Choice(which, item.options)
-    return Group(copies(ctx, item.items)) if isinstance(item, Group) else item
+    return replace(item, items=copies(ctx, item.items)) if isinstance(item, Group) else item
 
 
 def general(operand: Operand) -> Operand:
     """The operand with what is known only at this place left out."""
     if isinstance(operand, Scalar):
         return Scalar(operand.value)
-    return Group(tuple(general(i) for i in operand.items)) if isinstance(operand, Group) else operand
+    return replace(operand, items=tuple(general(i) for i in operand.items)) if isinstance(operand, Group) else operand
 
 
 def canonical(ctx: Context, name: str, operand: Operand) -> Operand:
@@ -64,7 +65,7 @@ def canonical(ctx: Context, name: str, operand: Operand) -> Operand:
     if isinstance(operand, Scalar):
         return Scalar(ctx.variable(name, operand.dtype))
     if isinstance(operand, Group):
-        return Group(tuple(canonical(ctx, f"{name}.{k}", item) for k, item in enumerate(operand.items)))
+        return replace(operand, items=tuple(canonical(ctx, f"{name}.{k}", item) for k, item in enumerate(operand.items)))
     return Choice(ctx.variable(f"{name}.which", "int32"), operand.options) if isinstance(operand, Choice) else operand
 
 
@@ -88,7 +89,7 @@ def _join(ctx: Context, name: str, a: Bound, b: Bound) -> Operand:
         return Scalar(ctx.variable(name, unify(x.dtype, y.dtype)), None, nonneg)
     if isinstance(x, Group) and isinstance(y, Group) and len(x.items) == len(y.items):
         items = (_join(ctx, f"{name}.{k}", Bound(i, a.line), Bound(j, b.line)) for k, (i, j) in enumerate(zip(x.items, y.items, strict=True)))
-        return Group(tuple(items))
+        return Group(tuple(items), x.fields if x.fields == y.fields else ())
     if isinstance(x, Array | Choice) and isinstance(y, Array | Choice):
         options = tuple(dict.fromkeys((*_options(x), *_options(y))))
         if len({(a.buffer.dtype, a.ndim, a.buffer.space == "const") for a in options}) == 1 and all(a.offset is None for a in options):

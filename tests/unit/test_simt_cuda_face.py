@@ -60,7 +60,7 @@ def test_wrong_launches_are_refused(grid: Any, block: Any, shared: Any, words: l
     "value, words",
     [
         ([1.0, 2.0], ["list", "numpy.asarray"]),
-        ((1, 2), ["tuple", "one by one"]),
+        ((), ["empty tuple"]),
         ("text", ["str", "numpy.frombuffer"]),
         (None, ["NoneType"]),
         (1 + 2j, ["complex", "two numbers"]),
@@ -311,3 +311,8 @@ def test_random_states_are_numbas() -> None:
     assert states[6].tolist() == [11273741929899463940, 12510489035721780974]
     assert create_xoroshiro128p_states(1, 2**64 - 1)[0].copy_to_host().tolist() == [16490336266968443936] * 2
     np.testing.assert_array_equal(create_xoroshiro128p_states(9, 5, 4).copy_to_host()[0], create_xoroshiro128p_states(5, 5).copy_to_host()[4])
+
+
+def test_an_item_of_a_tuple_that_no_kernel_takes_is_named() -> None:
+    with pytest.raises(GpusimError, match="'x.1' is of type list"):
+        bind(((1.0, [2.0]),), ("x",), "here.py:1")

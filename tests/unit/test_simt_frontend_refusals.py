@@ -97,16 +97,16 @@ def an_import(x):
     x[0] = math.pi
 
 
-def a_raise(x):
-    raise ValueError  # BAD: raise; assert
+def a_deleted_element(x):
+    del x[0]  # BAD: del; variables
 
 
 def a_slice(x):
-    x[0] = x[1:3:2][0]  # BAD: slice with a step; single elements
+    x[0] = x[1:3:0][0]  # BAD: step of the slice is 0;
 
 
 def a_slice_target(x):
-    x[1:3] = 0  # BAD: slice; loop
+    x[1:3] += 1  # BAD: slice; loop
 
 
 def a_complex(x):
@@ -271,7 +271,7 @@ def test_number_of_arguments() -> None:
 
 def test_types_of_arguments() -> None:
     assert "complex64" in refusal(a_list, (Arg("x", "complex64", 1),)).what
-    assert "4-dimensional" in refusal(a_list, (Arg("x", "float32", 4),)).what
+    assert "9-dimensional" in refusal(a_list, (Arg("x", "float32", 9),)).what
 
 
 def test_source_that_cannot_be_read() -> None:

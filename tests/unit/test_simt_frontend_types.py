@@ -17,9 +17,10 @@ def test_array_types() -> None:
     assert (float32[:].ndim, float32[:].layout) == (1, "A")
     assert (float32[:, ::1].ndim, float32[:, ::1].layout) == (2, "C")
     assert str(float32[:, :, ::1]) == "float32[:, :, ::1]"
+    assert str(float32[::1, :]) == "float32[::1, :]"
 
 
-@pytest.mark.parametrize("key", [3, slice(1, 2), (slice(None, None, 1), slice(None))])
+@pytest.mark.parametrize("key", [3, slice(1, 2), (slice(None), slice(None, None, 1), slice(None))])
 def test_array_types_that_do_not_exist(key: object) -> None:
     with pytest.raises(GpusimError):
         float32[key]
