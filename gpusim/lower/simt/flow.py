@@ -41,7 +41,8 @@ class Loop:
 @dataclass(slots=True)
 class Flow:
     """Facts of one Code. `defs` and `uses` map a register to the items that write and read it; a block's own condition is a use by a
-    block (`cond_uses`). `loops[b]`: the loops around block b, innermost first. `live_out[b]`: mask of registers with several definitions."""
+    block (`cond_uses`). `loops[b]`: the loops around block b, innermost first. `live_out[b]`: mask of registers with several definitions.
+    nests: headers of loops that hold other loops. ahead[b]: mask of the blocks that lanes reach from b without going back."""
 
     code: Code
     items: tuple[tuple[Item, ...], ...]
@@ -54,6 +55,8 @@ class Flow:
     uses: dict[int, list[Item]] = field(default_factory=dict)
     cond_uses: dict[int, list[int]] = field(default_factory=dict)
     live_out: tuple[int, ...] = ()
+    nests: frozenset[int] = frozenset()
+    ahead: tuple[int, ...] = ()
 
     def single(self, reg: int) -> Item | None:
         """The only definition of a register, if it has one that always happens."""
@@ -62,6 +65,18 @@ class Flow:
 
     def dominates(self, above: int, below: int) -> bool:
         return bool(self.dominators[below] >> above & 1)
+
+    def keeps(self, above: int, below: int, in_register: bool) -> bool:
+        """Whether a constant that was loaded in block `above` is still there in `below`, which it dominates."""
+        if any(loop.header in self.nests and not loop.blocks >> above & 1 for loop in self.loops[below]):
+            return False
+        return in_register or not self._loop_between(above, below)
+
+    def _loop_between(self, above: int, below: int) -> bool:
+        """Whether lanes may run a whole loop on the way from one block to the other."""
+        loops = {row[0].header: row[0] for row in self.loops[above + 1 : below] if row}
+        outside = (loop for loop in loops.values() if not (loop.blocks >> above | loop.blocks >> below) & 1)
+        return any(self.ahead[above] >> loop.header & 1 and self.ahead[loop.header] >> below & 1 for loop in outside)
 
     def changes(self, loop: Loop, reg: int) -> bool:
         """Whether the loop writes the register."""
@@ -86,6 +101,8 @@ def analyse(code: Code) -> Flow:
         if isinstance(block.end, Branch) and isinstance(block.end.cond, Reg):
             flow.cond_uses.setdefault(block.end.cond.id, []).append(block.id)
     flow.live_out = _live_out(flow)
+    flow.nests = frozenset(outer.header for row in flow.loops for outer in row[1:])
+    flow.ahead = _ahead(succ)
     return flow
 
 
@@ -119,6 +136,15 @@ def _inverse(edges: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
         for target in targets:
             out[target].append(source)
     return tuple(map(tuple, out))
+
+
+def _ahead(succ: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+    masks = [0] * len(succ)
+    for b in reversed(range(len(succ))):
+        for s in succ[b]:
+            if s > b:
+                masks[b] |= 1 << s | masks[s]
+    return tuple(masks)
 
 
 def _dominators(pred: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:

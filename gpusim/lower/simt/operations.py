@@ -8,6 +8,7 @@ from typing import Any
 from gpusim.ir.simt.nodes import Imm, Op, Reg, Value
 from gpusim.lower.simt.flow import Item
 from gpusim.lower.simt.fuse import COMPARES, setp, side
+from gpusim.lower.simt.parameters import in_registers
 from gpusim.lower.simt.sums import special
 from gpusim.lower.simt.table import chain, kind, words
 from gpusim.lower.simt.writer import Writer
@@ -101,8 +102,8 @@ def _compute(w: Writer, item: Item) -> None:
             w.bind(stmt.dst, found)
             return
     at = _in_front(w, item)
-    srcs = (*w.operands(stmt.args), *_constants(w, item))
     ops = _mnemonics(w, item)
+    srcs = (*_operands(w, item, ops, at), *_constants(w, item))
     if not ops:
         _same_bits(w, stmt, srcs)
         return
@@ -123,8 +124,9 @@ def _either(w: Writer, stmt: Op) -> None:
     for value in stmt.args[1:]:
         made = side(w.flow, value)[-1]
         assert isinstance(made.stmt, Op)
-        srcs = (*w.operands(made.stmt.args), *_constants(w, made), *condition)
-        w.emit(_mnemonics(w, made)[-1], (machine,), srcs)
+        ops = _mnemonics(w, made)
+        srcs = (*_operands(w, made, ops), *_constants(w, made), *condition)
+        w.emit(ops[-1], (machine,), srcs)
         condition = (machine, *w.operands(stmt.args[:1]))
     w.bind(stmt.dst, machine)
 
@@ -136,6 +138,13 @@ def _in_front(w: Writer, item: Item) -> int | None:
         return None
     at = w.outside({v.id for v in _flat(w, stmt.args) if isinstance(v, Reg)})
     return at if at != w.block else None
+
+
+def _operands(w: Writer, item: Item, ops: tuple[str, ...], at: int | None = None) -> tuple[int, ...]:
+    stmt: Any = item.stmt
+    op = ops[-1] if ops else ""
+    wanted = in_registers(w, stmt, _flat(w, stmt.args), op in _UNIFORM.values(), op in _TWO_CONSTANTS)
+    return w.operands(stmt.args, wanted, at)
 
 
 def _same_bits(w: Writer, stmt: Op, srcs: tuple[int, ...]) -> None:

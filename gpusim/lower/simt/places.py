@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from gpusim.ir.simt.nodes import AsyncCopy, Buffer, Reg, Value
+from gpusim.ir.simt.nodes import AsyncCopy, Buffer, Value
 from gpusim.lower.simt.expr import Numbers
 from gpusim.lower.simt.flow import Flow, Item
 from gpusim.lower.simt.fuse import indices
@@ -41,14 +41,8 @@ class Places:
 
 
 def places(flow: Flow, numbers: Numbers) -> Places:
-    """Uses of parameters, of array pointers and of addresses."""
+    """Uses of array pointers and of addresses."""
     found = Places(flow)
-    params = {p.reg.id for p in flow.code.program.params}
-    for reg in params:
-        for item in flow.uses.get(reg, ()):
-            found.note(("param", reg), item.block)
-        for block in flow.cond_uses.get(reg, ()):
-            found.note(("param", reg), block)
     for row in flow.items:
         for item in row:
             for buffer, index in zip(_buffers(item), indices(item.stmt), strict=True):
@@ -74,6 +68,3 @@ def _access(found: Places, numbers: Numbers, block: int, buffer: Buffer, index: 
         found.note(("address", buffer.id, part.base, part.strides[:cut]), block)
     if part.base is not None and not part.strides:
         found.buffers.setdefault(part.base, set()).add(buffer.id)
-    if isinstance(index, Reg):
-        for leaf in numbers.leaves(numbers.of(index)) & {p.reg.id for p in found.flow.code.program.params}:
-            found.note(("param", leaf), block)

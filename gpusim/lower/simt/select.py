@@ -48,7 +48,7 @@ def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int
 
 def _writer(flow: Flow, regs: frozenset[int]) -> Writer:
     program = flow.code.program
-    params = frozenset(p.reg.id for p in program.params)
+    params = {p.reg.id: p.reg for p in program.params}
     numbers = Numbers(flow)
     lists: list[list[Instr]] = [[] for _ in flow.code.blocks]
     return Writer(flow, numbers, fuse(flow), regs, program.registers, lists, params=params, places=places(flow, numbers))

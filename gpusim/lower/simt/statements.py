@@ -93,7 +93,7 @@ def _in_registers(w: Writer, values: tuple[Value, ...]) -> tuple[int, ...]:
             found.append(w.fresh())
             w.emit("IMAD.MOV", found[-1:])
         else:
-            found += w.operands((value,))
+            found += w.operands((value,), frozenset(w.params))
     return tuple(found)
 
 

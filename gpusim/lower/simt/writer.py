@@ -38,7 +38,7 @@ class Writer:
     alias: dict[int, int] = field(default_factory=dict)
     known: dict[object, list[tuple[int, int]]] = field(default_factory=dict)
     size: dict[int, int] = field(default_factory=dict)
-    params: frozenset[int] = frozenset()
+    params: dict[int, Reg] = field(default_factory=dict)
     late: dict[int, list[Instr]] = field(default_factory=dict)
     tails: dict[int, list[Instr]] = field(default_factory=dict)
     places: Places = field(kw_only=True)
@@ -82,12 +82,29 @@ class Writer:
     def machine(self, reg: int, at: int | None = None) -> int:
         """The machine register that holds register `reg` of the program now (in another block `at`: its home)."""
         if reg in self.params:
-            return self.parameter(reg)
+            return self.parameter(reg, at=at)
         here = at is None or at == self.block
         return self.alias.get(reg, self.env.get(reg, reg) if here else reg)
 
-    def parameter(self, reg: int) -> int:
-        return self.once(("param", reg), "ULDC", size=0)
+    def parameter(self, reg: int, in_register: bool = False, at: int | None = None) -> int:
+        """The machine register with a parameter for an instruction in block `at` (None: the current one); `parameters.py` says where it is
+        loaded."""
+        at = self.block if at is None else at
+        if self.flow.loops[at] and self.flow.loops[at][0].header not in self.flow.nests:
+            at = self.flow.loops[at][0].entry
+        key = ("param", reg, in_register)
+        for block, machine in self.known.get(key, ()):
+            if self.flow.dominates(block, at) and self.flow.keeps(block, at, in_register):
+                return machine
+        size = words(self.params[reg].dtype)
+        found = self.fresh(size if in_register else 0)
+        self.emit("LDC" if in_register else "ULDC", (found,), (), at, bits=32 * max(1, size))
+        self.remember(key, at, found)
+        return found
+
+    def uniform(self, reg: int) -> bool:
+        """Whether a uniform register holds `reg`: the counter of a loop that all lanes run alike."""
+        return reg not in self.divergent and any(self.flow.loops[item.block] for item in self.flow.defs.get(reg, ()))
 
     def once(self, key: object, op: str, size: int = 1, leaves: Iterable[int] = (), srcs: Iterable[int] = ()) -> int:
         """Compute `key` by one instruction in front of the loops around, unless that has been done."""
@@ -100,15 +117,18 @@ class Writer:
             self.remember(key, at, found)
         return found
 
-    def operands(self, values: Iterable[Value]) -> tuple[int, ...]:
-        """Machine registers that an instruction reads for these values: through what is folded into it."""
+    def operands(self, values: Iterable[Value], in_registers: frozenset[int] = frozenset(), at: int | None = None) -> tuple[int, ...]:
+        """Machine registers that an instruction (of block `at`) reads for these values: through what is folded into it. in_registers: parameters
+        that it does not read from uniform registers."""
         found: list[int] = []
         for value in values:
             if isinstance(value, Imm):
                 continue
             item = self.flow.single(value.id) if value.id in self.fusion.folded else None
             if item is not None and isinstance(item.stmt, Op):
-                found += self.operands(item.stmt.args)
+                found += self.operands(item.stmt.args, in_registers, at)
+            elif value.id in self.params:
+                found.append(self.parameter(value.id, value.id in in_registers, at))
             else:
                 found.append(self.machine(value.id))
         return tuple(dict.fromkeys(found))
