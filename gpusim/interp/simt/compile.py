@@ -41,6 +41,7 @@ from gpusim.ir.simt.ops import OPS
 from gpusim.lower.simt.code import Block, Branch, Code
 
 MEMORY = (Load, Store, Atomic, AsyncCopy, LdMatrix)
+SHIFTS = {"shl": "np.left_shift({0}, {1}, dtype={0}.dtype, casting='unsafe')", "shr": "np.right_shift({0}, {1}, dtype={0}.dtype, casting='unsafe')"}
 
 
 @dataclass(eq=False)
@@ -181,8 +182,11 @@ class _Writer:
             if not side:
                 continue
             self.emit(f"p{n} = {text}" + (f" & {pred}" if pred else ""))
-            self.emit(f"g{n} = g.split(p{n})[0]")
-            self.emit(f"if g{n} is not None:")
+            if _acts(side):
+                self.emit(f"g{n} = g.only(p{n})")
+                self.emit(f"if g{n} is not None:")
+            else:
+                self.emit(f"if p{n}.any():")
             self.depth += 1
             self.emit("pass")
             self.statements(side, f"p{n}", f"g{n}")
@@ -212,7 +216,10 @@ class _Writer:
             arg = stmt.args[0]
             copy = isinstance(arg, Reg) and arg.id in self.fetched
             return f"{args[0]}.copy()" if copy else args[0]
-        text = TEMPLATES[stmt.op].format(*args, d=dtype)
+        template = TEMPLATES[stmt.op]
+        if stmt.op in SHIFTS and isinstance(stmt.args[1], Imm) and 0 <= stmt.args[1].value < 8 * DTYPES[stmt.args[0].dtype].itemsize:
+            template = SHIFTS[stmt.op]
+        text = template.format(*args, d=dtype)
         first = stmt.args[1] if stmt.op == "select" else stmt.args[0]
         same = all(a.dtype == first.dtype for a in (stmt.args[1:] if stmt.op == "select" else stmt.args))
         if rule.result == "same" and not (same and first.dtype == stmt.dst.dtype):
@@ -264,6 +271,11 @@ _CALLS: dict[type, str] = {
     Print: "show",
     Assert: "claim",
 }
+
+
+def _acts(side: Ops) -> bool:
+    """Whether a predicated side does more than compute, so that the lanes that take part matter."""
+    return any(not isinstance(s, Op) or s.op in DIVISIONS and is_int(DTYPES[s.args[0].dtype]) for s in side)
 
 
 def _call(stmt: Any) -> str:

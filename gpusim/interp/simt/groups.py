@@ -37,7 +37,7 @@ class Group:
         self.parent: Group | None = None
         self.kind = ""
         self.pos: Array = None
-        self.recorded: list[tuple[int, int, int, int]] | None = None  # its warps that are recorded, once `recording` has listed them
+        self.recorded: Any = None  # its warps that are recorded, once `recording` has listed them
         if lanes is not None:
             self.shape = (1, len(lanes))
         else:
@@ -125,15 +125,6 @@ class Group:
         return out.reshape(1, -1, 32)
 
     @cached_property
-    def masks(self) -> list[int]:
-        """Active lanes of each warp of a row as 32 bits."""
-        return (self.active[0].astype(np.int64) << np.arange(32)).sum(axis=1).tolist()
-
-    @cached_property
-    def lanes_per_warp(self) -> list[int]:
-        return self.active[0].sum(axis=1).tolist()
-
-    @cached_property
     def warp_of(self) -> Array:
         """Warp of each column, numbered from 0 on in a row; shape (K,)."""
         return self.lanes >> 5 if self.lanes is not None and self.space.threads % 32 == 0 else self.slot >> 5
@@ -184,6 +175,12 @@ class Group:
             return None, self
         return self._part(cond), self._part(~cond)
 
+    def only(self, cond: Array) -> Group | None:
+        """The lanes where `cond` is true; None for none."""
+        if cond.all():
+            return self
+        return self._part(cond) if cond.any() else None
+
     def _part(self, cond: Array) -> Group:
         part: Group
         if self.lanes is None and cond.shape[0] == 1:
@@ -195,7 +192,7 @@ class Group:
             part = Group(self.space, self.cta[:, 0][pos], self.cols)
             part.kind = "rows"
         else:
-            pos = np.flatnonzero(np.broadcast_to(cond, self.shape))
+            pos = (cond if cond.shape == self.shape else np.broadcast_to(cond, self.shape)).ravel().nonzero()[0]
             part = Group(self.space, lanes=pos if self.full else self.flat[pos])
             part.kind = "flat"
         part.parent, part.pos = self, pos
@@ -272,18 +269,20 @@ def from_mask(space: Space, mask: Array) -> Group:
 
 
 def _rejoin(groups: list[Group]) -> list[Group]:
-    groups = list(groups)
-    while len(groups) > 1:
-        by_parent: dict[int, list[Group]] = {}
-        for group in groups:
-            if group.parent is not None:
-                by_parent.setdefault(id(group.parent), []).append(group)
-        made = [(g[0].parent, g) for g in by_parent.values() if g[0].parent and sum(x.size for x in g) == g[0].parent.size]
-        if not made:
-            break
-        for parent, children in made:
-            gone = {id(x) for x in children}
-            groups = [x for x in groups if id(x) not in gone]
-            if parent is not None:
-                groups.append(parent)
-    return groups
+    """Parents instead of all their parts, as far as that goes."""
+    left = {id(g): g for g in groups}
+    parts: dict[int, list[Group]] = {}
+    todo = list(groups)
+    while todo:
+        group = todo.pop()
+        parent = group.parent
+        if parent is None:
+            continue
+        have = parts.setdefault(id(parent), [])
+        have.append(group)
+        if sum(x.size for x in have) == parent.size:
+            for x in have:
+                del left[id(x)]
+            left[id(parent)] = parent
+            todo.append(parent)
+    return list(left.values())

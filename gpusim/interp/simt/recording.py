@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -16,33 +17,66 @@ if TYPE_CHECKING:
     from gpusim.interp.simt.state import State
 
 Array = Any
-Place = tuple[int, int, int, int]
+_LANES = np.arange(32)
 
 
-def warp_rows(state: State, g: Group) -> list[Place]:
-    """(row of the chunk, warp, row of g's layout, warp in that row) of every warp of a recorded CTA in g."""
+@dataclass(frozen=True)
+class Recorded:
+    """The warps of recorded CTAs in a group. places: (row of the chunk, warp) of each; lanes: active ones; masks: the same as 32 bits;
+    active: shape (n, 32). rows, cols: where in the group's layout by warps they stand; cols None: not yet looked up. spots: for a list of
+    lanes, which of them they are, and (place, lane) of each."""
+
+    places: list[tuple[int, int]]
+    lanes: list[int]
+    masks: list[int]
+    active: Array
+    rows: Array
+    cols: Array | None = None
+    spots: tuple[Array, Array, Array] | None = None
+
+
+def recorded(state: State, g: Group) -> Recorded:
     if g.recorded is None:
-        g.recorded = _warp_rows(g, set(state.record_rows.tolist()))
+        g.recorded = _of_rectangle(state, g) if g.lanes is None else _of_list(state, g)
     return g.recorded
 
 
-def _warp_rows(g: Group, wanted: set[int]) -> list[Place]:
-    if g.lanes is not None:
-        warps = g.warp_ids.tolist()
-        return [(w // g.space.warps, w % g.space.warps, 0, i) for i, w in enumerate(warps) if w // g.space.warps in wanted]
+def _of_rectangle(state: State, g: Group) -> Recorded:
+    wanted = state.recorded_rows[g.cta[:, 0]]
+    rows = np.flatnonzero(wanted)
     ids = list(range(g.space.warps)) if g.regular else g.warp_ids.tolist()
-    return [(c, w, r, i) for r, c in enumerate(g.cta[:, 0].tolist()) if c in wanted for i, w in enumerate(ids)]
+    active = g.active[0]
+    masks = (active.astype(np.int64) << _LANES).sum(axis=1).tolist()
+    lanes = active.sum(axis=1).tolist()
+    n, w = len(rows), len(ids)
+    places = [(c, warp) for c in g.cta[rows, 0].tolist() for warp in ids]
+    return Recorded(places, lanes * n, masks * n, np.tile(active, (n, 1)), np.repeat(rows, w), np.tile(np.arange(w), n))
+
+
+def _of_list(state: State, g: Group) -> Recorded:
+    at = np.flatnonzero(state.recorded_rows[g.cta[0]])
+    cta, tid = g.cta[0, at], g.tid[0, at]
+    warp, lane = cta * g.space.warps + (tid >> 5), tid & 31
+    first = np.flatnonzero(np.diff(warp, prepend=-1))
+    number = np.zeros(len(at), np.int64)
+    number[first[1:]] = 1
+    number = np.cumsum(number)
+    active = np.zeros((len(first), 32), bool)
+    active[number, lane] = True
+    masks = (active.astype(np.int64) << _LANES).sum(axis=1).tolist()
+    places = list(zip(cta[first].tolist(), (tid[first] >> 5).tolist(), strict=True))
+    return Recorded(places, active.sum(axis=1).tolist(), masks, active, np.zeros(len(first), np.int64), spots=(at, number, lane))
 
 
 def begin(state: State, g: Group, block: int) -> None:
     """Every recorded warp of g enters `block`; its accesses are filled in as they happen."""
     order = state.launch.compiled.touch_order[block]
     idle = [Touch(a, 0, (), 0, 0) for a in order]
-    masks = g.masks
-    for row, warp, _, i in warp_rows(state, g):
+    found = recorded(state, g)
+    for (row, warp), mask in zip(found.places, found.masks, strict=True):
         path = path_of(state, row, warp)
         path.blocks.append(block)
-        path.masks.append(masks[i])
+        path.masks.append(mask)
         path.touches.append(list(idle))  # type: ignore[arg-type]  # becomes a tuple in `finish`
 
 
@@ -69,36 +103,43 @@ def _set(state: State, site: Site, row: int, warp: int, touch: Touch) -> None:
 
 def sectors(state: State, site: Site, g: Group, sector: Array, index: Array | None = None, spread: int = 1) -> None:
     """One access to global or local memory. sector: g's layout; index: of an atomic; spread: words a lane (local memory, 4 sectors apart)."""
-    rows = warp_rows(state, g)
-    if not rows:
+    found = recorded(state, g)
+    if not found.places:
         return
-    table, same = _of_warps(g, rows, sector), None
+    table, same = _of_warps(g, found, sector), None
     if index is not None:
-        active = np.array([g.active[0, i] for _, _, _, i in rows])
-        same = counting.most_equal(_of_warps(g, rows, index.astype(np.int64)), active).tolist()
-    for n, ((row, warp, _, i), mine) in enumerate(zip(rows, table.tolist(), strict=True)):
-        lanes = g.lanes_per_warp[i]
-        ids = set(mine if lanes == 32 else compress(mine, g.active[0, i].tolist()))
+        same = counting.most_equal(_of_warps(g, found, index.astype(np.int64)), found.active).tolist()
+    active = found.active.tolist()
+    for n, ((row, warp), lanes, mine) in enumerate(zip(found.places, found.lanes, table.tolist(), strict=True)):
+        ids = set(mine if lanes == 32 else compress(mine, active[n]))
         if spread > 1:
             ids = {s + 4 * j for s in ids for j in range(spread)}
         _set(state, site, row, warp, Touch(site.access, lanes, tuple(sorted(ids)), 1, 1 if same is None else same[n]))
 
 
-def _of_warps(g: Group, rows: list[Place], value: Array) -> Array:
-    """A value in g's layout for the lanes of these warps, shape (n, 32)."""
+def _of_warps(g: Group, found: Recorded, value: Array) -> Array:
+    """A value in g's layout for the lanes of these warps, shape (n, 32); anything where no lane is active."""
+    if found.spots is not None:
+        at, number, lane = found.spots
+        out = np.zeros(found.active.shape, value.dtype)
+        out[number, lane] = value[0, at] if value.shape[1] > 1 else value[0, 0]
+        return out
     table = g.to_warps(value)
-    if len(table) == 1:
-        return table[0, [i for _, _, _, i in rows]]
-    return table[[r for _, _, r, _ in rows], [i for _, _, _, i in rows]]
+    return table[found.rows if len(table) > 1 else 0, found.cols]
 
 
 def shared(state: State, site: Site, g: Group, waves: Array, same: Array | None = None) -> None:
     """One access to shared memory. waves: shape (R or 1, warps of a row)."""
-    counts, most = waves.tolist(), None if same is None else same.tolist()
+    found = recorded(state, g)
+    if not found.places:
+        return
+    cols = found.cols
+    if cols is None:
+        cols = np.searchsorted(g.warp_ids, [row * g.space.warps + warp for row, warp in found.places])
+    counts = waves[found.rows if len(waves) > 1 else 0, cols].tolist()
+    most = [1] * len(counts) if same is None else same[found.rows if len(same) > 1 else 0, cols].tolist()
     known: dict[tuple[int, int, int], Touch] = {}
-    for row, warp, r, i in warp_rows(state, g):
-        r = r if len(counts) > 1 else 0
-        key = (g.lanes_per_warp[i], counts[r][i], 1 if most is None else most[r if len(most) > 1 else 0][i])
-        if key not in known:
-            known[key] = Touch(site.access, key[0], (), key[1], key[2])
-        _set(state, site, row, warp, known[key])
+    for (row, warp), *key in zip(found.places, found.lanes, counts, most, strict=True):
+        lanes, passes, equal = key
+        touch = known.setdefault((lanes, passes, equal), Touch(site.access, lanes, (), passes, equal))
+        _set(state, site, row, warp, touch)

@@ -27,7 +27,8 @@ class State:
             self.regs[number] = value
         self.counts = launch.counts
         self.changes = 0
-        self.record_rows = np.array([i for i, c in enumerate(ctas.tolist()) if c in launch.record], np.int64)
+        self.recorded_rows = np.array([c in launch.record for c in ctas.tolist()], bool)
+        self.record_rows = np.flatnonzero(self.recorded_rows)
         self.touches: dict[int, Any] = {}
         self.specials: dict[Any, Any] = {}
 
