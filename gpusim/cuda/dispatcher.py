@@ -195,7 +195,7 @@ class Dispatcher:
         return Overloads(self, self._programs)
 
     def get_regs_per_thread(self, signature: Any = None) -> Any:
-        """Registers of a thread; without a signature those of every type launched so far."""
+        """Registers of a thread. Without a signature: of the one declared, or of each by its types."""
         return self._each("regs_per_thread", signature)
 
     def get_shared_mem_per_block(self, signature: Any = None) -> Any:
@@ -203,14 +203,20 @@ class Dispatcher:
         return self._each("shared_mem_per_block", signature)
 
     def get_local_mem_per_thread(self, signature: Any = None) -> Any:
-        """Bytes of spilled registers, as get_regs_per_thread."""
+        """Bytes of spilled registers and local arrays, as get_regs_per_thread."""
         return self._each("local_mem_per_thread", signature)
+
+    def get_const_mem_size(self, signature: Any = None) -> Any:
+        """Bytes of constant arrays, as get_regs_per_thread."""
+        return self._each("const_mem_size", signature)
 
     def get_max_threads_per_block(self, signature: Any = None) -> Any:
         """Threads of the largest block, as get_regs_per_thread."""
         return self._each("max_threads_per_block", signature)
 
     def _each(self, what: str, signature: Any) -> Any:
+        if signature is None and len(self.signatures) == 1:
+            signature = self.signatures[0]
         if signature is not None:
             return getattr(self.overloads[signature], what)
         return {types: getattr(self.overloads[types], what) for types in self.overloads}

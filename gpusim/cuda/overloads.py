@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gpusim.cuda.devices import current_spec
-from gpusim.cuda.types import ArrayType, as_signature
+from gpusim.cuda.signatures import flat
+from gpusim.cuda.types import BY_DTYPE, ArrayType, as_signature
 from gpusim.ir.simt.nodes import Arg, Geometry, SimtProgram
 
 if TYPE_CHECKING:
@@ -39,8 +41,14 @@ class Overload:
 
     @property
     def local_mem_per_thread(self) -> int:
-        """Bytes of spilled registers; local arrays with constant indices live in registers."""
-        return 4 * self._ready(32).code.spills
+        """Bytes of spilled registers and of local arrays; those with constant indices live in registers."""
+        code = self._ready(32).code
+        return 4 * code.spills + _bytes(code.program, "local")
+
+    @property
+    def const_mem_size(self) -> int:
+        """Bytes of constant arrays."""
+        return _bytes(self.program, "const")
 
     @property
     def max_threads_per_block(self) -> int:
@@ -58,6 +66,12 @@ class Overload:
         return prepare(self.program, Geometry(shape.grid, shape.block, shared), values, current_spec(), None, None)
 
 
+def _bytes(program: SimtProgram, space: str) -> int:
+    from gpusim.frontend.typing import itemsize
+
+    return sum(prod(b.shape or ()) * itemsize(b.dtype) for b in program.buffers if b.space == space)
+
+
 class Overloads(Mapping[tuple[Any, ...], Overload]):
     """Argument types, as a signature writes them, -> Overload. Types that were not launched yet are translated when they are asked for."""
 
@@ -65,7 +79,7 @@ class Overloads(Mapping[tuple[Any, ...], Overload]):
         self._kernel, self._programs = kernel, programs
 
     def __getitem__(self, types: Any) -> Overload:
-        wanted = as_signature(types).args
+        wanted = flat(as_signature(types).args)
         args = tuple(
             Arg(name, t.element.dtype, t.ndim, "C" if t.layout == "C" else "A") if isinstance(t, ArrayType) else Arg(name, t.dtype)
             for name, t in zip(self._kernel.names, wanted, strict=True)
@@ -73,10 +87,12 @@ class Overloads(Mapping[tuple[Any, ...], Overload]):
         return Overload(self._kernel.program_for(args))
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        from gpusim.cuda.types import BY_DTYPE
-
-        for args in self._programs:
-            yield tuple(ArrayType(BY_DTYPE[a.dtype], a.ndim, a.layout) if a.ndim else BY_DTYPE[a.dtype] for a in args)
+        return iter(self._types())
 
     def __len__(self) -> int:
-        return len(self._programs)
+        return len(self._types())
+
+    def _types(self) -> list[tuple[Any, ...]]:
+        """Of the declared signatures, or else of the launches so far."""
+        declared = [signature.args for signature in self._kernel.signatures]
+        return declared or [tuple(ArrayType(BY_DTYPE[a.dtype], a.ndim, a.layout) if a.ndim else BY_DTYPE[a.dtype] for a in args) for args in self._programs]
