@@ -17,9 +17,7 @@ from gpusim.errors import GpusimError
 REFUSED: tuple[tuple[type | tuple[type, ...], str], ...] = (
     ((list, set, dict), "Convert it to an array: numpy.asarray(values, dtype=numpy.float32)."),
     ((str, bytes, bytearray), "Encode the text as integers: numpy.frombuffer(text.encode(), numpy.uint8)."),
-    ((complex, np.complexfloating), "Pass the real and the imaginary part as two numbers."),
     ((np.datetime64, np.timedelta64), "Convert it to an integer: value.astype('int64')."),
-    (type(None), "Write the kernel without that argument, or pass a number that stands for it."),
 )
 HIGHEST_SIGNED, HIGHEST = 2**63 - 1, 2**64 - 1
 
@@ -69,7 +67,12 @@ def bind(given: Sequence[Any], names: Sequence[str], where: str) -> list[Bound]:
 
 
 def _flat(value: Any, name: str, where: str) -> list[Bound]:
-    """A value, or the items of a tuple under names such as p.0 or p.x, which the front end takes for one tuple again."""
+    """A value, or the items of a tuple under names such as p.0 or p.x, which the front end takes for one tuple again; p.None is None,
+    and a complex number p.real and p.imag."""
+    if value is None:
+        return [Bound(f"{name}.None", 0)]
+    if isinstance(value, complex | np.complexfloating):
+        return [Bound(f"{name}.real", value.real), Bound(f"{name}.imag", value.imag)]
     if not isinstance(value, tuple):
         return [_bind(value, name, where)]
     if not value:

@@ -82,7 +82,9 @@ def as_array(ctx: Context, operand: Operand, node: ast.AST) -> Array:
         return operand
     if isinstance(operand, Static) and is_constant_array(operand.obj):
         return constant(ctx, operand.obj, node)
-    ctx.refuse(node, f"A {described(operand)} cannot be indexed like an array.")
+    held = operand.obj if isinstance(operand, Static) else None
+    hint = "Make it a tuple, or a NumPy array." if isinstance(held, list) else "Give each value a name of its own." if isinstance(held, dict) else ""
+    ctx.refuse(node, f"A {described(operand)} cannot be indexed like an array.", hint)
 
 
 def known_int(operand: Operand) -> int | None:

@@ -6,11 +6,12 @@ import ast
 import dataclasses
 import enum
 from collections.abc import Callable
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from gpusim.cuda.intrinsics import Namespace
-from gpusim.cuda.types import BY_DTYPE
+from gpusim.cuda.types import BY_DTYPE, ScalarType
 from gpusim.frontend import arrays
 from gpusim.frontend.context import Context
 from gpusim.frontend.names import wrap
@@ -21,6 +22,8 @@ from gpusim.ir.simt.nodes import Imm
 
 def attribute(ctx: Context, node: ast.Attribute, base: Operand) -> Operand:
     """base.attr"""
+    if isinstance(base, Static) and isinstance(base.obj, ScalarType) and node.attr == "type":
+        return base
     if isinstance(base, Static) and not arrays.is_constant_array(base.obj):
         return _of_object(ctx, node, base.obj)
     if isinstance(base, Array | Static):
@@ -90,6 +93,7 @@ ARRAY_ATTRIBUTES: dict[str, Callable[[Context, Array], Operand]] = {
     "shape": shape,
     "size": size,
     "ndim": lambda ctx, array: Scalar(Imm(array.ndim, "int64")),
+    "T": lambda ctx, array: replace(array, shape=array.shape[::-1], strides=array.strides[::-1]),
     "dtype": lambda ctx, array: Static(BY_DTYPE[array.buffer.dtype]),
     "strides": _strides,
     "itemsize": _itemsize,

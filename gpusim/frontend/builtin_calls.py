@@ -8,19 +8,22 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from gpusim.frontend import composed
+from gpusim.frontend import complexes, composed
 from gpusim.frontend.arithmetic import apply, binary
-from gpusim.frontend.arrays import UNKNOWN, walk
+from gpusim.frontend.arrays import UNKNOWN, as_array, is_constant_array, walk
 from gpusim.frontend.attributes import shape
 from gpusim.frontend.calls import Call, Handler, cast
 from gpusim.frontend.inline import inline
 from gpusim.frontend.logic import truth
-from gpusim.frontend.operands import Array, Group, Operand, Range, Scalar, Static, Walk, described, literal
+from gpusim.frontend.operands import Array, Group, Operand, Range, Scalar, Static, Walk, described, is_complex, literal
 from gpusim.frontend.typing import is_float, is_integer, real, unify
 from gpusim.ir.simt.nodes import Imm, Print, Value
 
 
 def _abs(made: Call) -> Operand:
+    whole = made.args[0] if made.args else None
+    if isinstance(whole, Group) and is_complex(whole):
+        return complexes.magnitude(made.ctx, made.node, whole)
     (a,) = made.numbers("x")
     dtype = "int8" if a.dtype == "bool" else a.dtype
     return Scalar(made.ctx.op("abs", (made.ctx.cast(a.value, dtype),), dtype), None, not is_float(dtype))
@@ -46,6 +49,8 @@ def _length(made: Call) -> Operand:
     (a,) = made.bound("x")
     if isinstance(a, Group):
         return Scalar(Imm(len(a.items), "int64"))
+    if isinstance(a, Static) and is_constant_array(a.obj):
+        a = as_array(made.ctx, a, made.node)
     if not isinstance(a, Array) or UNKNOWN in a.shape:
         made.refuse(f"len of a {described(a or Static(None))}.", "Kernels know the lengths of arrays and tuples; pass others as arguments.")
     return shape(made.ctx, a).items[0]  # type: ignore[arg-type]
@@ -81,6 +86,32 @@ def _pow(made: Call) -> Operand:
     return binary(made.ctx, made.node, ast.Pow(), a, b)
 
 
+def _sum(made: Call) -> Operand:
+    items, start = made.bound("items start", optional=1)
+    total = made.ctx.scalar(start, made.node) if start is not None else Scalar(Imm(0, "int64"))
+    for item in _items(made, items):
+        total = binary(made.ctx, made.node, ast.Add(), total, made.ctx.scalar(item, made.node))
+    return total
+
+
+def _items(made: Call, operand: Operand | None) -> tuple[Operand, ...]:
+    if not isinstance(operand, Group):
+        made.refuse(f"{made.text} of anything but a tuple.", "Write a loop over the array.")
+    return operand.items  # type: ignore[union-attr]
+
+
+def _quantified(every: bool) -> Handler:
+    """any and all of a tuple."""
+
+    def handle(made: Call) -> Operand:
+        result: Value = Imm(every, "bool")
+        for item in _items(made, *made.bound("items")):
+            result = made.ctx.op("and" if every else "or", (result, truth(made.ctx, item, made.node)), "bool")
+        return Scalar(result)
+
+    return handle
+
+
 def _divmod(made: Call) -> Operand:
     a, b = made.numbers("x y")
     return Group((binary(made.ctx, made.node, ast.FloorDiv(), a, b), binary(made.ctx, made.node, ast.Mod(), a, b)))
@@ -94,7 +125,8 @@ def _tuple(made: Call) -> Operand:
 
 def _walks(made: Call) -> list[Walk]:
     """The arguments as things to walk along."""
-    found = [walk(made.ctx, a, made.node) if isinstance(a, Array) else a for a in made.args]
+    whole = [as_array(made.ctx, a, made.node) if isinstance(a, Static) and is_constant_array(a.obj) else a for a in made.args]
+    found = [walk(made.ctx, a, made.node) if isinstance(a, Array) else a for a in whole]
     walks = [f for f in found if isinstance(f, Walk)]
     if len(walks) != len(found) or made.keywords or not found:
         made.refuse(f"{made.text} over anything but tuples or arrays.", "Loop over range(n) and index.")
@@ -171,10 +203,14 @@ BUILTINS: dict[Any, Handler] = {
     builtins.len: _length,
     builtins.int: _int,
     builtins.float: _float,
+    builtins.complex: complexes.made,
     builtins.bool: _bool,
     builtins.round: _round,
     builtins.pow: _pow,
     builtins.divmod: _divmod,
+    builtins.sum: _sum,
+    builtins.any: _quantified(False),
+    builtins.all: _quantified(True),
     builtins.tuple: _tuple,
     builtins.enumerate: _enumerate,
     builtins.zip: _zip,

@@ -59,13 +59,20 @@ def call(ctx: Context, node: ast.Call) -> Operand:
     text = ast.unparse(node.func)
     if any(k.arg is None for k in node.keywords):
         ctx.refuse(node, "A call with **.", "Write each argument.")
-    args = tuple(ctx.evaluate(ctx, a) for a in node.args)
+    args = tuple(item for a in node.args for item in _argument(ctx, a))
     keywords = {str(k.arg): ctx.evaluate(ctx, k.value) for k in node.keywords}
     ctx.at(node)
     made = Call(ctx, node, text, args, keywords)
     if hasattr(function, "py_func"):
         return inline(made, function)
     return _for_each_choice(made, _handler(made, function))
+
+
+def _argument(ctx: Context, node: ast.expr) -> Args:
+    if not isinstance(node, ast.Starred):
+        return (ctx.evaluate(ctx, node),)
+    whole = ctx.evaluate(ctx, node.value)
+    return whole.items if isinstance(whole, Group) else ctx.refuse(node, f"* in front of a {described(whole)}.", "It takes tuples apart; write each item.")
 
 
 def _for_each_choice(made: Call, handler: Handler) -> Operand:
@@ -146,6 +153,8 @@ def _every_element(made: Call, handler: Handler, target: Array) -> Operand:
 def _advice(function: Any) -> str:
     if hasattr(function, "__code__"):
         return "Decorate it with @cuda.jit(device=True)."
+    if getattr(function, "__module__", None) == "numpy":
+        return "A thread computes with single elements; it makes arrays with cuda.local.array and cuda.shared.array."
     return "Use arithmetic, the module math, or the functions of cuda."
 
 

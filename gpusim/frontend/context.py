@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from gpusim.frontend.folding import converted, fold
-from gpusim.frontend.operands import Bound, Conflict, Env, Extent, Operand, Scalar, described
+from gpusim.frontend.operands import Bound, Conflict, Env, Extent, Operand, Scalar, described, is_complex
 from gpusim.frontend.refusals import refuse
 from gpusim.frontend.source import Source
 from gpusim.frontend.typing import UNSIGNED
@@ -146,7 +146,8 @@ class Context:
             return operand
         if isinstance(operand, Conflict):
             self.conflict(operand, node)
-        self.refuse(node, f"{role or 'This'} is a {described(operand)}, but a number is needed here.")
+        hint = "Take a part of it: z.real, z.imag, abs(z)." if is_complex(operand) else ""
+        self.refuse(node, f"{role or 'This'} is a {described(operand)}, but a real number is needed here.", hint)
 
     def conflict(self, operand: Conflict, node: ast.AST) -> NoReturn:
         what = f"The variable is a {operand.first} (line {operand.first_line}) on one path and a {operand.second} (line {operand.second_line}) on another."

@@ -7,11 +7,11 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
-from gpusim.frontend import arithmetic, arrays, attributes, calls, logic, slices
+from gpusim.frontend import arithmetic, arrays, attributes, calls, complexes, logic, slices
 from gpusim.frontend.choices import each
 from gpusim.frontend.context import Context
 from gpusim.frontend.names import lookup, wrap
-from gpusim.frontend.operands import Array, Conflict, Group, Operand, Scalar, Static
+from gpusim.frontend.operands import Array, Conflict, Group, Operand, Scalar, Static, is_complex
 from gpusim.frontend.refusals import UNSUPPORTED
 
 
@@ -34,8 +34,8 @@ def number(ctx: Context, node: ast.expr) -> Scalar:
 
 
 def _constant(ctx: Context, node: ast.Constant) -> Operand:
-    if isinstance(node.value, complex | bytes) or node.value is Ellipsis:
-        ctx.refuse(node, f"Kernels cannot have {node.value!r}.", "Keep real and imaginary part in two variables." if isinstance(node.value, complex) else "")
+    if isinstance(node.value, bytes) or node.value is Ellipsis:
+        ctx.refuse(node, f"Kernels cannot have {node.value!r}.")
     return wrap(ctx, node.value, node)
 
 
@@ -51,20 +51,29 @@ def _binop(ctx: Context, node: ast.BinOp) -> Operand:
     left = evaluate(ctx, node.left)
     right = evaluate(ctx, node.right)
     ctx.at(node)
+    return combined(ctx, node, left, right)
+
+
+def combined(ctx: Context, node: ast.BinOp, left: Operand, right: Operand) -> Operand:
+    """left op right"""
+    if is_complex(left) or is_complex(right):
+        return complexes.binary(ctx, node, left, right)
     if isinstance(left, Group) and isinstance(right, Group) and isinstance(node.op, ast.Add):
         return Group(left.items + right.items)
     if isinstance(left, Static) and isinstance(left.obj, str):
         ctx.refuse(node, "Kernels cannot compute with strings.", "Give print several arguments.")
     if isinstance(left, Array) or isinstance(right, Array):
         ctx.refuse(node, "A thread cannot compute with a whole array.", "Index it: a[i].")
-    return arithmetic.binary(ctx, node, node.op, ctx.scalar(left, node.left), ctx.scalar(right, node.right))
+    return arithmetic.binary(ctx, node, node.op, ctx.scalar(left, node), ctx.scalar(right, node))
 
 
 def _unary(ctx: Context, node: ast.UnaryOp) -> Operand:
     if isinstance(node.op, ast.Not):
         return logic.negate(ctx, node)
-    value = number(ctx, node.operand)
-    return arithmetic.unary(ctx, node, node.op, value)
+    value = evaluate(ctx, node.operand)
+    if isinstance(value, Group) and is_complex(value):
+        return complexes.unary(ctx, node, value)
+    return arithmetic.unary(ctx, node, node.op, ctx.scalar(value, node.operand))
 
 
 def _subscript(ctx: Context, node: ast.Subscript) -> Operand:
@@ -78,7 +87,7 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Operand:
     if slices.has_slice(node) and not isinstance(base, Scalar):
         parts = slices.parts_of(ctx, node)
         return each(ctx, node, base, lambda one: slices.view(ctx, node, arrays.as_array(ctx, one, node), parts))
-    index = None if isinstance(base, Scalar) else arrays.indices(ctx, node)
+    index = None if isinstance(base, Scalar) or (isinstance(base, Static) and isinstance(base.obj, dict | list)) else arrays.indices(ctx, node)
     return each(ctx, node, base, lambda one: arrays.read(ctx, node, arrays.as_array(ctx, one, node), index or ()))
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpusim.frontend.arithmetic import COMPARE, compare
 from gpusim.frontend.context import Context, is_nonneg
-from gpusim.frontend.operands import Array, Choice, Group, Operand, Scalar, Static, described, literal
+from gpusim.frontend.operands import Array, Choice, Group, Operand, Scalar, Static, as_complex, described, is_complex, literal
 from gpusim.frontend.typing import is_float, is_integer, unify
 from gpusim.ir.simt.nodes import If, Imm, Op, Reg, Stmt, Value
 
@@ -108,6 +108,8 @@ def choose(ctx: Context, node: ast.AST, cond: Value, yes: tuple[Operand, list[St
     if isinstance(yes[0], Array) and isinstance(no[0], Array) and _alike(yes[0], no[0]):
         ctx.out += yes[1] + no[1]
         return Choice(ctx.op("select", (cond, Imm(0, "int32"), Imm(1, "int32")), "int32"), (yes[0], no[0]))
+    if is_complex(yes[0]) or is_complex(no[0]):
+        yes, no = (as_complex(yes[0]), yes[1]), (as_complex(no[0]), no[1])
     pairs = _pairs(ctx, node, yes[0], no[0])
     cheap = is_cheap(yes[1]) and is_cheap(no[1])
     outs = ctx.out, ctx.out
@@ -172,6 +174,11 @@ def _links(ctx: Context, node: ast.Compare, left: Operand, links: list[tuple[ast
 def _one(ctx: Context, node: ast.Compare, op: ast.cmpop, left: Operand, right: Operand) -> Value:
     if isinstance(op, ast.In | ast.NotIn):
         return _member(ctx, node, isinstance(op, ast.In), left, right)
+    if (is_complex(left) or is_complex(right)) and isinstance(op, ast.Eq | ast.NotEq):
+        from gpusim.frontend import complexes
+
+        same = complexes.equal(ctx, node, left, right)
+        return same if isinstance(op, ast.Eq) else ctx.op("not", (same,), "bool")
     if isinstance(left, Group) and isinstance(right, Group) and isinstance(op, ast.Eq | ast.NotEq):
         return _groups(ctx, node, isinstance(op, ast.Eq), left, right)
     whole = all(isinstance(v, Scalar) and not is_float(v.dtype) for v in (left, right))

@@ -45,7 +45,8 @@ def wrap(ctx: Context, obj: Any, node: ast.AST) -> Operand:
     if isinstance(obj, float) and not hasattr(obj, "dtype"):
         return Scalar(Imm(obj, "float64"))
     if isinstance(obj, complex):
-        ctx.refuse(node, f"The complex number {obj}.", "Keep real and imaginary part in two variables.")
+        parts = (Scalar(Imm(float(part), "float64")) for part in (obj.real, obj.imag))
+        return Group(tuple(parts), ("real", "imag"))
     if isinstance(obj, Special):
         return special(ctx, obj)
     if isinstance(obj, tuple):

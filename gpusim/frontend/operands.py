@@ -115,6 +115,8 @@ def described(operand: Operand) -> str:
         return f"{operand.ndim}-dimensional {operand.buffer.dtype} array '{operand.buffer.name}'"
     if isinstance(operand, Choice):
         return f"choice of arrays ({', '.join(repr(a.buffer.name) for a in operand.options)})"
+    if is_complex(operand):
+        return "complex number"
     if isinstance(operand, Group):
         return f"tuple of {len(operand.items)}"
     if isinstance(operand, Static):
@@ -127,6 +129,15 @@ def literal(operand: Operand) -> Imm | None:
     if not isinstance(operand, Scalar):
         return None
     return operand.value if isinstance(operand.value, Imm) else operand.known
+
+
+def is_complex(operand: Operand) -> bool:
+    return isinstance(operand, Group) and operand.fields == ("real", "imag")
+
+
+def as_complex(operand: Operand) -> Operand:
+    """A real number as a complex one."""
+    return Group((operand, Scalar(Imm(0.0, "float64"))), ("real", "imag")) if isinstance(operand, Scalar) else operand
 
 
 def is_variable(value: Value) -> bool:

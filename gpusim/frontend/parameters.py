@@ -1,4 +1,4 @@
-"""A kernel's parameters. A tuple arrives as its items: `p.0`, `p.1`, or `p.x`, `p.y` for a named one, and so on inwards."""
+"""A kernel's parameters. A tuple arrives as its items: `p.0`, `p.1`, or `p.x`, `p.y` for a named one, and so on inwards. `p.None` is None."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import groupby
 from gpusim.errors import GpusimError
 from gpusim.frontend.arrays import argument
 from gpusim.frontend.context import Context
-from gpusim.frontend.operands import Group, Operand, Scalar
+from gpusim.frontend.operands import Group, Operand, Scalar, Static
 from gpusim.frontend.source import Source
 from gpusim.frontend.typing import BITS
 from gpusim.ir.simt.nodes import Arg
@@ -52,6 +52,8 @@ def _by_parameter(args: tuple[Arg, ...]) -> list[tuple[Arg, ...]]:
 
 
 def _one(ctx: Context, number: int, arg: Arg) -> Operand:
+    if arg.name.endswith(".None"):
+        return Static(None)
     return argument(number, arg) if arg.ndim else Scalar(ctx.param(number, "value", arg.dtype))
 
 
@@ -60,7 +62,7 @@ def _grouped(found: list[tuple[list[str], Operand]]) -> dict[str, Operand]:
     made: dict[str, Operand] = {}
     for head, inner in groupby(found, key=lambda pair: pair[0][0]):
         rest = [(path[1:], operand) for path, operand in inner]
-        made[head] = rest[0][1] if not rest[0][0] else _tuple(_grouped(rest))
+        made[head] = rest[0][1] if rest[0][0] in ([], ["None"]) else _tuple(_grouped(rest))
     return made
 
 

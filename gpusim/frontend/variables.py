@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 
 from gpusim.frontend.context import Context, LoopEdges, is_nonneg
-from gpusim.frontend.operands import Array, Bound, Choice, Conflict, Env, Group, Operand, Scalar, described, is_variable, literal
+from gpusim.frontend.operands import Array, Bound, Choice, Conflict, Env, Group, Operand, Scalar, as_complex, described, is_complex, is_variable, literal
 from gpusim.frontend.typing import unify
 from gpusim.ir.simt.nodes import Imm, Reg, Stmt, Value
 
@@ -87,6 +87,8 @@ def _join(ctx: Context, name: str, a: Bound, b: Bound) -> Operand:
         if x.value == y.value:
             return Scalar(x.value, x.known if x.known == y.known else None, nonneg)
         return Scalar(ctx.variable(name, unify(x.dtype, y.dtype)), None, nonneg)
+    if is_complex(x) or is_complex(y):
+        x, y = as_complex(x), as_complex(y)
     if isinstance(x, Group) and isinstance(y, Group) and len(x.items) == len(y.items):
         items = (_join(ctx, f"{name}.{k}", Bound(i, a.line), Bound(j, b.line)) for k, (i, j) in enumerate(zip(x.items, y.items, strict=True)))
         return Group(tuple(items), x.fields if x.fields == y.fields else ())
@@ -104,6 +106,8 @@ def conform(ctx: Context, source: Operand, target: Operand) -> None:
             ctx.move(target.value, source.known or source.value) if source.value != target.value else None
     elif isinstance(target, Choice) and isinstance(source, Array | Choice):
         _choose(ctx, source, target)
+    elif is_complex(target) and isinstance(source, Scalar):
+        conform(ctx, as_complex(source), target)
     elif isinstance(source, Group) and isinstance(target, Group):
         for s, t in zip(source.items, target.items, strict=True):
             conform(ctx, s, t)

@@ -62,8 +62,6 @@ def test_wrong_launches_are_refused(grid: Any, block: Any, shared: Any, words: l
         ([1.0, 2.0], ["list", "numpy.asarray"]),
         ((), ["empty tuple"]),
         ("text", ["str", "numpy.frombuffer"]),
-        (None, ["NoneType"]),
-        (1 + 2j, ["complex", "two numbers"]),
         (np.zeros(3, complex), ["complex128", "two float arrays"]),
         (np.zeros(3, [("a", "f4"), ("b", "i4")]), ["every field"]),
         (np.array(["a"]), ["integers"]),

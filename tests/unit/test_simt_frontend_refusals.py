@@ -110,7 +110,7 @@ def a_slice_target(x):
 
 
 def a_complex(x):
-    x[0] = 1j  # BAD: 1j; real and imaginary
+    x[0] = 1j  # BAD: complex number; z.real
 
 
 def a_value(x):

@@ -44,6 +44,29 @@ def test_tuples_as_arguments() -> None:
     assert list(out) == [8, 5, 7, 9] and y[0] == -1
 
 
+def test_none_and_complex_arguments() -> None:
+    @cuda.jit
+    def kernel(out, bias, z):
+        out[0] = z.real if bias is None else z.imag + bias
+
+    out = np.zeros(1)
+    for bias, expected in ((None, 1), (5, 7), (None, 1)):
+        kernel[1, 1](out, bias, 1 + 2j)
+        assert out[0] == expected
+
+
+@cuda.jit
+def takes_apart(out, values):
+    out[0] = sum(values) + any((values[0] > 5, values[1] > 5)) * 100 + all((True, values[0] > 0)) * 1000
+    out[1] = length(Point(*values))
+
+
+def test_functions_of_tuples() -> None:
+    out = np.zeros(2)
+    takes_apart[1, 1](out, (6, 8))
+    assert list(out) == [1114, 10]
+
+
 def test_tuples_of_other_shapes_are_other_programs() -> None:
     @cuda.jit
     def total(out, items):
