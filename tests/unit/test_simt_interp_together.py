@@ -183,6 +183,17 @@ def test_atomics_are_those_of_one_lane_after_the_other(op: str, dtype: str, plac
     assert changed == (not np.array_equal(want, data))
 
 
+@pytest.mark.parametrize("wanted", [False, True])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_atomics_with_a_nan_leave_memory_and_the_nan_variants_take_the_number(dtype: Any, wanted: bool) -> None:
+    data = np.array([np.nan, 5.0, 5.0, np.nan], dtype)
+    index, value = np.array([0, 1, 1, 2, 3, 0]), np.array([1.0, np.nan, 7.0, np.nan, np.nan, 3.0], dtype)
+    for op, result in (("max", [np.nan, 7, 5, np.nan]), ("min", [np.nan, 5, 5, np.nan]), ("nanmax", [3, 7, 5, np.nan]), ("nanmin", [1, 5, 5, np.nan])):
+        here = data.copy()
+        atomics.apply(op, here, index, [value], wanted)
+        np.testing.assert_array_equal(here, np.array(result, dtype))
+
+
 def lock_kernel() -> Kernel:
     """Each lane takes a lock, adds to a counter without an atomic, and gives the lock back."""
     k = Kernel()

@@ -9,14 +9,17 @@ import numpy as np
 Array = Any
 
 _REDUCE: dict[str, Any] = {"add": np.add, "min": np.fmin, "max": np.fmax, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
-# Numba: atomic.min and max give NaN if one is NaN in the second operand; nanmin and nanmax ignore it
+# Numba: with a NaN on either side, atomic.min and max leave memory as it is; nanmin and nanmax take the number
 _ALIAS = {"nanmin": "min", "nanmax": "max"}
 
 
 def apply(op: str, data: Array, index: Array, args: list[Array], wanted: bool) -> tuple[Array | None, int]:
     """Change `data` at `index` (1-D, in lane order; args alike). Returns (old values or None, 1 if memory changed)."""
-    op = _ALIAS.get(op, op)
     args = [a.astype(data.dtype) if a.dtype != data.dtype else a for a in args]
+    if op in ("min", "max") and data.dtype.kind not in "iub":
+        before = data[index]
+        args = [np.where(before != before, before, args[0])]
+    op = _ALIAS.get(op, op)
     if op == "sub":
         op, args = "add", [-args[0]]
     if not wanted and op in _REDUCE and data.dtype.kind in "iufb":

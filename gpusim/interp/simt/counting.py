@@ -49,6 +49,25 @@ def distinct_per_warp(ids: Array, active: Array) -> Array:
 
 def worst_bank(words: Array, active: Array | None) -> Array:
     """Most distinct words in one of the 32 banks; words, active (None: all): shape (n, lanes)."""
+    worst = np.ones(len(words), np.int64) if active is None else active.any(axis=1).astype(np.int64)
+    crowded = np.flatnonzero(~one_pass(words, active))
+    if len(crowded):
+        worst[crowded] = _most_distinct(words[crowded], None if active is None else active[crowded])
+    return worst
+
+
+def one_pass(words: Array, active: Array | None) -> Array:
+    """Whether no bank has to give two words; shape (n,). A word that all lanes of its bank find in a table is the only one there."""
+    cell = (words & 31) + np.arange(0, 32 * len(words), 32)[:, None]
+    table = np.empty(32 * len(words), words.dtype)
+    if active is None:
+        table[cell] = words
+        return (table.take(cell) == words).all(axis=1)
+    table[cell[active]] = words[active]
+    return ((table.take(cell) == words) | ~active).all(axis=1)
+
+
+def _most_distinct(words: Array, active: Array | None) -> Array:
     big = np.int32(np.iinfo(np.int32).max)
     words = words.astype(np.int32)
     key = np.sort(words if active is None else np.where(active, words, big), axis=-1)
@@ -70,11 +89,11 @@ def passes(byte: Array, active: Array | None, width: int) -> Array:
     n, words = len(byte), width // 4
     parts = words
     all_words = (byte >> 2)[:, :, None] + np.arange(words)
-    lanes = np.broadcast_to(True if active is None else active[:, :, None], all_words.shape)
-    single = worst_bank(all_words.reshape(n * parts, -1), lanes.reshape(n * parts, -1)).reshape(n, parts)
-    pair = worst_bank(all_words.reshape(n * parts // 2, -1), lanes.reshape(n * parts // 2, -1)).reshape(n, parts // 2)
-    apart = single.reshape(n, parts // 2, 2).sum(axis=2)
-    return np.where(pair <= 1, pair, apart).sum(axis=1)
+    lanes = None if active is None else np.broadcast_to(active[:, :, None], all_words.shape)
+    single = worst_bank(all_words.reshape(n * parts, -1), None if lanes is None else lanes.reshape(n * parts, -1)).reshape(n, parts)
+    together = one_pass(all_words.reshape(n * parts // 2, -1), None if lanes is None else lanes.reshape(n * parts // 2, -1))
+    halves = single.reshape(n, parts // 2, 2)
+    return np.where(together.reshape(n, -1), halves.max(axis=2), halves.sum(axis=2)).sum(axis=1)
 
 
 def atomic_passes(words: Array, active: Array | None) -> Array:
