@@ -29,7 +29,6 @@ class LoopEdges:
     late: dict[str, Bound] = field(default_factory=dict)
     guessed: bool = False
     broken: bool = False
-    unrolled: bool = False
     flag: str = ""
 
 
@@ -146,8 +145,8 @@ class Context:
             return operand
         if isinstance(operand, Conflict):
             self.conflict(operand, node)
-        hint = "Take a part of it: z.real, z.imag, abs(z)." if is_complex(operand) else ""
-        self.refuse(node, f"{role or 'This'} is a {described(operand)}, but a real number is needed here.", hint)
+        kind, hint = ("real number", "Take a part of it: z.real, z.imag, abs(z).") if is_complex(operand) else ("number", "")
+        self.refuse(node, f"{role or 'This'} is a {described(operand)}, but a {kind} is needed here.", hint)
 
     def conflict(self, operand: Conflict, node: ast.AST) -> NoReturn:
         what = f"The variable is a {operand.first} (line {operand.first_line}) on one path and a {operand.second} (line {operand.second_line}) on another."

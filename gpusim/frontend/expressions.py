@@ -12,6 +12,7 @@ from gpusim.frontend.choices import each
 from gpusim.frontend.context import Context
 from gpusim.frontend.names import lookup, wrap
 from gpusim.frontend.operands import Array, Conflict, Group, Operand, Scalar, Static, is_complex
+from gpusim.frontend.picking import pick
 from gpusim.frontend.refusals import UNSUPPORTED
 
 
@@ -105,20 +106,7 @@ def _item(ctx: Context, node: ast.Subscript, base: Group) -> Operand:
         if not -len(base.items) <= known < len(base.items):
             ctx.refuse(node, f"Index {known} of a tuple of {len(base.items)}.")
         return base.items[known]
-    items = [ctx.scalar(i, node, "The tuple's item") for i in base.items]
-    if not items or len({i.dtype for i in items}) > 1:
-        ctx.refuse(node, "A tuple of different types needs a constant index.", "Use a cuda.local.array, or an if for each case.")
-    value = items[-1].value
-    for k in range(len(items) - 2, -1, -1):
-        hit = arithmetic.compare(ctx, "eq", index, Scalar(_imm(k)))
-        value = ctx.op("select", (hit, items[k].value, value), value.dtype)
-    return Scalar(value)
-
-
-def _imm(k: int) -> Any:
-    from gpusim.ir.simt.nodes import Imm
-
-    return Imm(k, "int64")
+    return pick(ctx, node, base.items, index)
 
 
 def _attribute(ctx: Context, node: ast.Attribute) -> Operand:

@@ -9,6 +9,7 @@ from gpusim.frontend.arrays import as_array, is_constant_array, walk
 from gpusim.frontend.context import Context, LoopEdges, is_nonneg
 from gpusim.frontend.logic import condition
 from gpusim.frontend.operands import Array, Bound, Env, Group, Operand, Range, Scalar, Static, Walk, described, is_variable
+from gpusim.frontend.picking import items
 from gpusim.frontend.typing import loop_type
 from gpusim.frontend.variables import assign, assigned_names, canonical, conform, general, join, loop_edge
 from gpusim.ir.simt.nodes import Break, Continue, For, Imm, Reg, Stmt, Value, While
@@ -20,10 +21,6 @@ MAX_PASSES = 24
 def leave(ctx: Context, node: ast.stmt) -> None:
     """The edge of break, continue or return out of the innermost loop."""
     edges = ctx.frame.loops[-1]
-    if edges.unrolled:
-        ctx.refuse(
-            node, f"{type(node).__name__.lower()} in a loop over a tuple.", "Such a loop is written out; use an if, or range() with an index into an array."
-        )
     if edges.flag and not isinstance(node, ast.Continue):
         assign(ctx, edges.flag, Scalar(Imm(True, "bool")))
     edges.broken = edges.broken or not isinstance(node, ast.Continue)
@@ -118,18 +115,18 @@ def _enter(ctx: Context, entry: Env, header: Env) -> None:
 
 def _else_flag(ctx: Context, node: ast.While | ast.For) -> str:
     """The variable that says whether break (or a device function's return) ended the loop, if an else depends on it."""
-    left_early = _breaks(node.body) or (ctx.frame.inlined and any(isinstance(n, ast.Return) for s in node.body for n in ast.walk(s)))
+    left_early = _jumps(node.body, (ast.Break,)) or (ctx.frame.inlined and any(isinstance(n, ast.Return) for s in node.body for n in ast.walk(s)))
     return f"$broke{node.lineno}.{node.col_offset}" if node.orelse and left_early else ""
 
 
-def _breaks(body: list[ast.stmt]) -> bool:
-    """Whether a break in the statements belongs to the loop around them."""
+def _jumps(body: list[ast.stmt], kinds: tuple[type[ast.stmt], ...]) -> bool:
+    """Whether a break (or continue) in the statements belongs to the loop around them."""
     for stmt in body:
-        if isinstance(stmt, ast.Break):
+        if isinstance(stmt, kinds):
             return True
-        if isinstance(stmt, ast.If) and (_breaks(stmt.body) or _breaks(stmt.orelse)):
+        if isinstance(stmt, ast.If) and (_jumps(stmt.body, kinds) or _jumps(stmt.orelse, kinds)):
             return True
-        if isinstance(stmt, ast.While | ast.For) and _breaks(stmt.orelse):
+        if isinstance(stmt, ast.While | ast.For) and _jumps(stmt.orelse, kinds):
             return True
     return False
 
@@ -151,7 +148,7 @@ def for_loop(ctx: Context, node: ast.For) -> None:
     if isinstance(over, Range):
         return _over_range(ctx, node, over)
     if isinstance(over, Group):
-        return _written_out(ctx, node, over)
+        return _along(ctx, node, items(ctx, node, over)) if _left_early(ctx, node) and over.items else _written_out(ctx, node, over)
     if isinstance(over, Walk):
         return _along(ctx, node, over)
     if isinstance(over, Array) or (isinstance(over, Static) and is_constant_array(over.obj)):
@@ -159,15 +156,18 @@ def for_loop(ctx: Context, node: ast.For) -> None:
     ctx.refuse(node, f"A {described(over)} cannot be looped over.", "Use range().")
 
 
+def _left_early(ctx: Context, node: ast.For) -> bool:
+    """Whether break, continue, or a device function's return may skip statements of the body."""
+    returns = ctx.frame.inlined and any(isinstance(n, ast.Return) for s in node.body for n in ast.walk(s))
+    return returns or _jumps(node.body, (ast.Break, ast.Continue))
+
+
 def _written_out(ctx: Context, node: ast.For, over: Group) -> None:
     from gpusim.frontend.statements import assign_target
 
     for item in over.items:
-        edges = LoopEdges({}, frozenset(), unrolled=True)
         assign_target(ctx, node.target, item)
-        ctx.frame.loops.append(edges)
         ctx.block(ctx, node.body)
-        ctx.frame.loops.pop()
         if not ctx.frame.live:
             return
     ctx.block(ctx, node.orelse)

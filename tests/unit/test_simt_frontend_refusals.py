@@ -191,9 +191,9 @@ def mixed_variable(x):
 
 
 def a_break_of_tuple_loop(x):
-    for k in (1, 2, 3):
-        if x[0] > k:
-            break  # BAD: break in a loop over a tuple; range()
+    for a in (x, x):  # BAD: needs a constant index; if
+        if a[0] > 0:
+            break
 
 
 def a_float_range(x):

@@ -165,6 +165,34 @@ def test_slices_with_steps_and_as_targets() -> None:
     assert np.array_equal(a, [6, 1, 2, 4, 4, 5, 2, 7, 8])
 
 
+@cuda.jit(device=True)
+def first_above(values, limit):
+    for name, value in ((10, values[0]), (20.5, values[1]), (30, values[2])):
+        if value > limit:
+            return name
+    return -1
+
+
+@cuda.jit
+def searches(out, values):
+    i = cuda.grid(1)
+    out[i] = first_above((values[0], values[1], values[2]), i)
+    for v in (5, 1, 7):
+        if v == 1:
+            continue
+        if v > 5 and i > 1:
+            break
+        out[i] += 100 * v
+    else:
+        out[i] += 10000
+
+
+def test_break_continue_and_return_in_loops_over_tuples() -> None:
+    out = np.zeros(4)
+    searches[1, 4](out, np.array([1.0, 2.0, 2.5]))
+    assert list(out) == [10 + 1200 + 10000, 20.5 + 1200 + 10000, 30 + 500, -1 + 500]
+
+
 def test_slices_of_different_lengths_are_found() -> None:
     @cuda.jit
     def shorter(a, b):

@@ -47,6 +47,29 @@ def test_blur_of_a_colour_image() -> None:
 
 
 @cuda.jit
+def life(old, new):
+    i, j = cuda.grid(2)
+    h, w = old.shape
+    if i >= h or j >= w:
+        return
+    alive = 0
+    for di in (-1, 0, 1):
+        for dj in (-1, 0, 1):
+            if di == 0 and dj == 0:
+                continue
+            alive += old[(i + di) % h, (j + dj) % w]
+    new[i, j] = 1 if alive == 3 or (alive == 2 and old[i, j]) else 0
+
+
+def test_game_of_life() -> None:
+    old = RNG.integers(0, 2, (14, 19)).astype(np.uint8)
+    new = np.zeros_like(old)
+    life[(1, 2), (16, 16)](old, new)
+    around = sum(np.roll(old, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1)) - old
+    assert np.array_equal(new, (around == 3) | ((around == 2) & (old == 1)))
+
+
+@cuda.jit
 def convolve(x, out):
     taps = cuda.const.array_like(TAPS)
     i = cuda.grid(1)
