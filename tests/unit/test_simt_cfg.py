@@ -14,6 +14,7 @@ from tests.unit.simt_programs import PARAMS, random_program, run_code, run_progr
 OUT = Buffer(0, "out", "global", "int32", None, 0)
 N = Reg(0, "int32", "n")
 P = Reg(1, "bool")
+Q = Reg(4, "bool")
 I = Reg(2, "int32", "i")
 ACC = Reg(3, "int32", "acc")
 
@@ -59,9 +60,11 @@ def test_tail_under_a_condition_exits_the_other_lanes_at_once() -> None:
 
 def test_counted_loop_is_one_block_with_guard() -> None:
     code = build(program(For(I, imm(0), N, imm(1), (ADD,), 4, 1), STORE))
-    first, body, last = code.blocks
-    assert isinstance(first.end, Branch) and (first.end.yes, first.end.no) == (1, 2)
-    assert isinstance(body.end, Branch) and (body.end.yes, body.end.no) == (1, 2)
+    first, begin, body, last = code.blocks
+    assert isinstance(first.end, Branch) and (first.end.yes, first.end.no) == (1, 3)
+    assert [type(op) for op in first.ops] == [Op] and first.ops[0].args == (imm(0), N)
+    assert [op.op for op in begin.ops if isinstance(op, Op)] == ["mov"] and begin.end == Jump(2)
+    assert isinstance(body.end, Branch) and (body.end.yes, body.end.no) == (2, 3)
     assert [op.op for op in body.ops if isinstance(op, Op)] == ["add", "add", "lt"]
     assert last.ops == (STORE,)
 
@@ -76,19 +79,32 @@ def test_while_head_stands_in_guard_and_at_the_bottom() -> None:
     head = (Load((I,), OUT, imm(1), 4), Op(P, "lt", (I, N), 4))
     code = build(program(While(head, P, (ADD,), 4), STORE))
     assert code.blocks[0].ops == head
-    assert code.blocks[1].ops == (ADD, *head)
-    assert [a.block for a in code.accesses] == [0, 1, 2]
-    assert [b.accesses for b in code.blocks] == [(0,), (1,), (2,)]
+    assert code.blocks[1].ops == () and code.blocks[2].ops == (ADD, *head)
+    assert [a.block for a in code.accesses] == [0, 2, 3]
+    assert [b.accesses for b in code.blocks] == [(0,), (), (1,), (2,)]
 
 
 def test_break_waits_behind_the_loop_and_continue_at_its_bottom() -> None:
     body = (If(P, (Break(5),), (), 5), ADD, If(P, (Continue(6),), (), 6), STORE)
     code = build(program(For(I, imm(0), N, imm(1), body, 4, 1), ADD))
     after = len(code.blocks) - 1
-    assert isinstance(code.blocks[1].end, Branch) and code.blocks[1].end.yes == after
+    assert code.blocks[1].end == Jump(2)
+    assert isinstance(code.blocks[2].end, Branch) and code.blocks[2].end.yes == after
     latch = code.blocks[after - 1]
-    assert isinstance(code.blocks[2].end, Branch) and code.blocks[2].end.yes == latch.id
-    assert isinstance(latch.end, Branch) and latch.end.yes == 1
+    assert isinstance(code.blocks[3].end, Branch) and code.blocks[3].end.yes == latch.id
+    assert isinstance(latch.end, Branch) and latch.end.yes == 2
+
+
+def test_two_tests_that_lead_to_one_place_are_one_branch() -> None:
+    """Also the guard of a loop inside an if; not where the second test needs more than a compare, or where its result is read behind."""
+    test = Op(Q, "lt", (I, N), 4)
+    blocks = build(program(If(P, (test, If(Q, (ADD,), (), 4)), (), 3), STORE)).blocks
+    assert len(blocks) == 3 and [op.op for op in blocks[0].ops if isinstance(op, Op)] == ["lt", "and"]
+    assert len(build(program(If(P, (For(I, imm(0), N, imm(1), (ADD,), 4, 1),), (), 3), STORE)).blocks) == 4
+    load = Load((I,), OUT, imm(1), 4)
+    assert len(build(program(If(P, (load, test, If(Q, (ADD,), (), 4)), (), 3), STORE)).blocks) == 4
+    seen = Op(ACC, "select", (Q, ACC, ACC), 9)
+    assert len(build(program(If(P, (test, If(Q, (ADD,), (), 4)), (), 3), seen, STORE)).blocks) == 4
 
 
 def test_zero_step_and_stray_break_are_refused() -> None:

@@ -18,7 +18,9 @@ from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import AsyncCopy, Atomic, Break, Continue, For, If, Imm, LdMatrix, Load, Reg, Return, Simple, SimtProgram, Stmt, Store, Value, While
 from gpusim.ir.simt.walk import assigned, contains, itemsize, memory, writes
 from gpusim.lower.simt.code import Access, Block, Branch, Code, End, Exit, Jump
-from gpusim.lower.simt.loops import Loop, certain, counted, folded, plain, uses
+from gpusim.lower.simt.loops import Loop, certain, counted, folded, plain, uses, with_known
+from gpusim.lower.simt.merged import merged
+from gpusim.lower.simt.preheaders import preheaders
 from gpusim.lower.simt.tidy import moved, targets, tidy
 
 
@@ -29,9 +31,10 @@ def build(program: SimtProgram) -> Code:
     """
     builder = _Builder(program)
     builder.statements(program.body)
-    blocks, accesses = _with_accesses(tidy(builder.finished()))
+    tidied, registers = merged(tidy(builder.finished()), builder.registers)
+    blocks, accesses = _with_accesses(preheaders(tidied))
     static = max((b.offset + itemsize(b.dtype) * prod(b.shape) for b in program.buffers if b.space == "shared" and b.shape is not None), default=0)
-    return Code(replace(program, registers=builder.registers), tuple(blocks), tuple(accesses), shared_bytes=static, notes=program.notes)
+    return Code(replace(program, registers=registers), tuple(blocks), tuple(accesses), shared_bytes=static, notes=program.notes)
 
 
 @dataclass(slots=True)
@@ -161,7 +164,8 @@ class _Builder:
         top, after, latch = self.label(), self.label(), self.label()
         self.statements(loop.setup)
         if not certain(loop, self.known, self.uses):
-            self.statements(loop.test)
+            for stmt in loop.test:
+                self.statement(with_known(stmt, self.known))
             self.close(_either(loop.cond, top, after, loop.line))
         self.forget((*loop.test, *loop.begin, *loop.body, *loop.step))
         known = dict(self.known)

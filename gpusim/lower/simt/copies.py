@@ -110,15 +110,12 @@ def _renamed(block: Block, names: dict[int, int]) -> Block:
 
 def _passed(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Ends that lead to the first block with something in it. Behind a branch back, an empty block stays: it is the jump over what
-    follows the loop in memory."""
+    follows the loop in memory. So does one in front of a loop, where selection puts what the loop does not change."""
+    headers = {to for block in blocks for to in successors(block) if to <= block.id}
 
     def beyond(to: int) -> int:
-        seen = {to}
-        while to and not blocks[to].ops and isinstance(blocks[to].end, Jump) and blocks[to].end.to > to:  # type: ignore[union-attr]
-            to = blocks[to].end.to  # type: ignore[union-attr]
-            if to in seen:
-                break
-            seen.add(to)
+        while to and not blocks[to].ops and isinstance(end := blocks[to].end, Jump) and end.to > to and end.to not in headers:
+            to = end.to
         return to
 
     def ended(block: Block) -> End:

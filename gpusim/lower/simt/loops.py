@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import For, Imm, Op, Reg, Stmt, Value, While
 from gpusim.ir.simt.rewrites.constants import evaluate
 from gpusim.ir.simt.walk import assigned, reads, walk
+
+_COMPARES = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
 Fresh = Callable[[str], Reg]  # a new register of this type
 Uses = Counter[int]  # register -> how often it is read
@@ -87,6 +89,14 @@ def folded(stmt: Stmt, known: dict[int, Imm]) -> Imm | None:
     args = [known.get(v.id) if isinstance(v, Reg) else v for v in stmt.args]
     found = tuple(a for a in args if a is not None)
     return evaluate(stmt.op, found, stmt.dst.dtype) if len(found) == len(args) else None
+
+
+def with_known(stmt: Stmt, known: dict[int, Imm]) -> Stmt:
+    """A compare with its constants in place: the test in front of a loop compares with where the counter begins."""
+    if not isinstance(stmt, Op) or stmt.op not in _COMPARES:
+        return stmt
+    args = tuple(known.get(v.id, v) if isinstance(v, Reg) else v for v in stmt.args)
+    return stmt if all(isinstance(v, Imm) for v in args) else replace(stmt, args=args)
 
 
 def certain(loop: Loop, known: dict[int, Imm], total: Uses) -> bool:

@@ -143,7 +143,8 @@ def _in_front(w: Writer, item: Item) -> int | None:
 def _operands(w: Writer, item: Item, ops: tuple[str, ...], at: int | None = None) -> tuple[int, ...]:
     stmt: Any = item.stmt
     op = ops[-1] if ops else ""
-    wanted = in_registers(w, stmt, _flat(w, stmt.args), op in _UNIFORM.values(), op in _TWO_CONSTANTS)
+    uniform, room = op in _UNIFORM.values(), op in _TWO_CONSTANTS
+    wanted = in_registers(w, _flat(w, stmt.args), compares="SETP" in op, uniform=uniform, room_for_constant=room)
     return w.operands(stmt.args, wanted, at)
 
 

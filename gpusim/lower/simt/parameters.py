@@ -12,21 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpusim.ir.simt.nodes import Imm, Op, Reg, Value
+from gpusim.ir.simt.nodes import Imm, Reg, Value
 from gpusim.lower.simt.writer import Writer
 
-COMPARES = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 
-
-def in_registers(w: Writer, op: Op, operands: Sequence[Value], uniform: bool, room_for_constant: bool) -> frozenset[int]:
-    """Parameters among the operands that `op` reads from registers. uniform: the uniform pipe computes it. room_for_constant: constants beside a
-    parameter are put into registers instead."""
+def in_registers(w: Writer, operands: Sequence[Value], *, compares: bool, uniform: bool, room_for_constant: bool) -> frozenset[int]:
+    """Parameters among the operands that an instruction reads from registers. compares: it is a compare. uniform: the uniform pipe computes it.
+    room_for_constant: constants beside a parameter are put into registers instead."""
+    operands = [v for v in operands if v.dtype != "bool"]
     params = [v for v in operands if isinstance(v, Reg) and v.id in w.params]
     if not params or uniform:
         return frozenset()
-    others = [v for v in operands if not (isinstance(v, Reg) and v.id in w.params)]
+    others = [v for v in operands if v not in params]
     taken = any(isinstance(v, Reg) and w.uniform(v.id) for v in others) or not room_for_constant and any(isinstance(v, Imm) and v.value for v in others)
-    if op.op in COMPARES:
+    if compares:
         taken = taken or all(isinstance(v, Imm) for v in others)
         return frozenset(p.id for p in (params if taken else params[:-1]))
     return frozenset(p.id for p in (params if taken else params[1:]))

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from gpusim.ir.simt.nodes import Reg
+from gpusim.ir.simt.walk import reads, walk, writes
 from gpusim.lower.simt.code import Block, Branch, End, Exit, Jump
 
 
@@ -32,7 +34,7 @@ def tidy(blocks: list[Block]) -> list[Block]:
     """`blocks` stand in order, and a block's id is its place. Block 0 is the entry."""
     shortcut = _shortcuts(blocks)
     blocks = [replace(b, end=moved(b.end, shortcut.__getitem__)) for b in blocks]
-    return _renumbered(_merged(_reachable(_exits(blocks))))
+    return renumbered(_merged(_reachable(_exits(blocks))))
 
 
 def _shortcuts(blocks: list[Block]) -> dict[int, int]:
@@ -89,6 +91,32 @@ def _merged(blocks: list[Block]) -> list[Block]:
     return out
 
 
-def _renumbered(blocks: list[Block]) -> list[Block]:
+def renumbered(blocks: list[Block]) -> list[Block]:
     number = {b.id: i for i, b in enumerate(blocks)}
     return [replace(b, id=number[b.id], end=moved(b.end, number.__getitem__)) for b in blocks]
+
+
+def without(blocks: list[Block], gone: int) -> list[Block]:
+    """`blocks` without one that nobody goes to any more."""
+    return renumbered([b for b in blocks if b.id != gone])
+
+
+def later_reads(blocks: list[Block], start: int, registers: set[int]) -> bool:
+    """Whether one of the registers may be read from block `start` on before it is written."""
+    todo, done = [start], {start}
+    while todo:
+        block = blocks[todo.pop()]
+        open_ = set(registers)
+        for stmt in walk(block.ops):
+            if any(isinstance(v, Reg) and v.id in open_ for v in reads(stmt)):
+                return True
+        written = {w.id for s in block.ops for w in writes(s)}
+        if isinstance(block.end, Branch) and isinstance(block.end.cond, Reg) and block.end.cond.id in registers - written:
+            return True
+        if registers <= written:
+            continue
+        for target in targets(block.end):
+            if target not in done:
+                done.add(target)
+                todo.append(target)
+    return False

@@ -178,6 +178,8 @@ class Writer:
 
     def _retarget(self, rows: list[Instr], home: int, machine: int) -> bool:
         at = next((i for i, row in enumerate(rows) if machine in row.dst), None)
+        if any(m == machine and self._elsewhere(r) for r, m in self.alias.items()):
+            return False
         if at is None or machine < self.flow.code.program.registers and not self._only_here(machine):
             return False
         if any(home in row.srcs or home in row.dst for row in rows[at + 1 :]) or any(m == machine and r != home for r, m in self.env.items()):
@@ -190,6 +192,10 @@ class Writer:
             entries[:] = [(b, m) for b, m in entries if m != machine]
         self.size[home] = self.size.get(machine, 1)
         return True
+
+    def _elsewhere(self, reg: int) -> bool:
+        """Whether a register of the program is read outside of the current block."""
+        return any(u.block != self.block for u in self.flow.uses.get(reg, ())) or bool(set(self.flow.cond_uses.get(reg, ())) - {self.block})
 
     def _only_here(self, reg: int) -> bool:
         """Whether a register of the program with one definition is read in the current block alone."""
