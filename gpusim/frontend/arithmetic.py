@@ -85,16 +85,18 @@ def _product(ctx: Context, base: Value, exponent: int) -> Value:
 
 
 def unary(ctx: Context, node: ast.AST, op: ast.unaryop, a: Scalar) -> Scalar:
-    """-a, +a, ~a."""
+    """-a, +a, ~a. Numba computes in the operand's own width and widens then: -uint8(5) is 251."""
     dtype = negated(a.dtype)
     if isinstance(op, ast.UAdd):
         return Scalar(ctx.cast(a.value, dtype), None, a.nonneg)
-    if isinstance(op, ast.Invert):
-        if is_float(a.dtype):
-            ctx.refuse(node, f"~ of {a.dtype}.", "Bits belong to integers: convert with int32() or uint32().")
-        dtype = "bool" if a.dtype == "bool" else dtype
-        return Scalar(ctx.op("not", (ctx.cast(a.value, dtype),), dtype))
-    return Scalar(ctx.op("neg", (ctx.cast(a.value, dtype),), dtype))
+    if isinstance(op, ast.Invert) and is_float(a.dtype):
+        ctx.refuse(node, f"~ of {a.dtype}.", "Bits belong to integers: convert with int32() or uint32().")
+    if a.dtype == "bool":
+        own, dtype = ("bool", "bool") if isinstance(op, ast.Invert) else ("int64", "int64")
+    else:
+        own = a.dtype
+    value = ctx.op("not" if isinstance(op, ast.Invert) else "neg", (ctx.cast(a.value, own),), own)
+    return Scalar(ctx.cast(value, dtype))
 
 
 def compare(ctx: Context, name: str, a: Scalar, b: Scalar) -> Value:

@@ -123,3 +123,21 @@ def test_frexp_of_float64() -> None:
     out = np.zeros((8, 2))
     taken_apart[1, 8](out, x)
     assert np.array_equal(out, np.array([math.frexp(v) for v in x]))
+
+
+@cuda.jit
+def negated(out, a, b):
+    i = cuda.grid(1)
+    out[i, 0] = -a[i]
+    out[i, 1] = ~a[i]
+    out[i, 2] = -b[i]
+    out[i, 3] = ~b[i]
+    out[i, 4] = -(b[i] > 0)
+
+
+def test_negation_in_the_width_of_the_operand() -> None:
+    """As Numba: -uint8(5) is 251, in a uint64; -int8(-128) is -128."""
+    a, b = np.array([5, 0, 255], np.uint8), np.array([-128, 127, 0], np.int8)
+    out = np.zeros((3, 5), np.int64)
+    negated[1, 3](out, a, b)
+    assert np.array_equal(out, np.stack([-a, ~a, -b, ~b, -(b > 0).astype(int)], 1).astype(np.int64))
