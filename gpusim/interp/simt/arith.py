@@ -254,6 +254,7 @@ TEMPLATES: dict[str, str] = {
     "unpack.hi": "A.unpack({0}, 16, {d})",
     "mul.wide": "{0}.astype({d}) * {1}.astype({d})",
     "approx.ex2": "np.exp2({0})",
+    "fast.ex2": "np.exp2({0})",
     "approx.lg2": "np.log2({0})",
     "approx.rcp": "np.reciprocal({0})",
     "approx.rsqrt": "A.wide({0}, lambda x: 1.0 / np.sqrt(x))",

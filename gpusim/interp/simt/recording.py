@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Array = Any
 _LANES = np.arange(32)
+_BITS = 1 << _LANES
+FEW = 8  # recorded CTAs of a chunk that are looked up one by one
 
 
 @dataclass(frozen=True)
@@ -54,18 +56,29 @@ def _of_rectangle(state: State, g: Group) -> Recorded:
 
 
 def _of_list(state: State, g: Group) -> Recorded:
-    at = np.flatnonzero(state.recorded_rows[g.cta[0]])
-    cta, tid = g.cta[0, at], g.tid[0, at]
-    warp, lane = cta * g.space.warps + (tid >> 5), tid & 31
-    first = np.flatnonzero(np.diff(warp, prepend=-1))
-    number = np.zeros(len(at), np.int64)
-    number[first[1:]] = 1
-    number = np.cumsum(number)
+    at = _lanes_of(state, g)
+    if not len(at):
+        return Recorded([], [], [], np.zeros((0, 32), bool), at, spots=(at, at, at))
+    tid = g.lanes[at] % g.space.threads
+    warp, lane = (g.lanes[at] // g.space.threads) * g.space.warps + (tid >> 5), tid & 31
+    change = np.ones(len(at), bool)
+    np.not_equal(warp[1:], warp[:-1], out=change[1:])
+    first, number = change.nonzero()[0], change.cumsum() - 1
     active = np.zeros((len(first), 32), bool)
     active[number, lane] = True
-    masks = (active.astype(np.int64) << _LANES).sum(axis=1).tolist()
-    places = list(zip(cta[first].tolist(), (tid[first] >> 5).tolist(), strict=True))
-    return Recorded(places, active.sum(axis=1).tolist(), masks, active, np.zeros(len(first), np.int64), spots=(at, number, lane))
+    masks = np.add.reduceat(_BITS[lane], first).tolist()
+    lanes = np.bincount(number).tolist()
+    places = [divmod(w, g.space.warps) for w in warp[first].tolist()]
+    return Recorded(places, lanes, masks, active, np.zeros(len(first), np.int64), spots=(at, number, lane))
+
+
+def _lanes_of(state: State, g: Group) -> Array:
+    """Which of the lanes of a list belong to recorded CTAs."""
+    rows, threads = state.record_rows, g.space.threads
+    if len(rows) > FEW:
+        return state.recorded_rows[g.cta[0]].nonzero()[0]
+    begins, ends = g.lanes.searchsorted(rows * threads).tolist(), g.lanes.searchsorted((rows + 1) * threads).tolist()
+    return np.concatenate([np.arange(a, b) for a, b in zip(begins, ends, strict=True)])
 
 
 def begin(state: State, g: Group, block: int) -> None:
