@@ -94,6 +94,9 @@ def _into(flow: Flow, fusion: Fusion, item: Item) -> None:
         pair = _Pair(made.stmt, user, id(made) in fusion.root, id(item) in fusion.root)
         if _free(pair) and all(isinstance(u.stmt, Op) and u.stmt.op in _SIGNS and kind(u.stmt.args[0].dtype) in "fd" for u in flow.uses[value.id]):
             fusion.folded.add(value.id)
+        elif _packed(pair) and all(isinstance(u.stmt, Op) and u.stmt.op == "pack" for u in flow.uses[value.id]):
+            fusion.folded.add(value.id)
+            fusion.root[id(item)] = "F2FP"
         elif made.stmt.op == "not" and made.stmt.dst.dtype == "bool":
             continue
         elif _everywhere(flow, value.id, made) and _combined(pair):
@@ -152,6 +155,11 @@ def _everywhere(flow: Flow, reg: int, made: Item) -> bool:
 
 def _free(pair: _Pair) -> bool:
     return pair.producer.op in ("neg", "abs") and kind(pair.producer.dst.dtype) in "fd" and pair.user.op in _SIGNS
+
+
+def _packed(pair: _Pair) -> bool:
+    """Two float32 become one register of two 16-bit floats in one step."""
+    return pair.user.op == "pack" and pair.producer.op == "cvt" and pair.producer.args[0].dtype == "float32"
 
 
 def _multiply_add(pair: _Pair) -> str | None:

@@ -9,6 +9,7 @@ from gpusim.ir.simt.nodes import Imm, Op, Reg, Value
 from gpusim.lower.simt.flow import Item
 from gpusim.lower.simt.fuse import COMPARES, setp, side
 from gpusim.lower.simt.parameters import in_registers
+from gpusim.lower.simt.quotient import quotient
 from gpusim.lower.simt.sums import special
 from gpusim.lower.simt.table import chain, kind, words
 from gpusim.lower.simt.writer import Writer
@@ -27,6 +28,8 @@ def operation(w: Writer, item: Item) -> None:
         _special(w, stmt)
     elif stmt.op == "mov":
         _move(w, stmt)
+    elif stmt.op == "fdividef":
+        quotient(w, stmt)
     elif id(item) in w.fusion.either:
         _either(w, stmt)
     elif stmt.op == "not" and stmt.dst.dtype == "bool" and isinstance(stmt.args[0], Reg):
@@ -167,7 +170,7 @@ def _mnemonics(w: Writer, item: Item) -> tuple[str, ...]:
         return tuple(_BY_CONSTANT[stmt.op](stmt, int(constants[-1].value)))
     if stmt.op in COMPARES and kind(stmt.args[0].dtype) in "fdib":
         return (setp(stmt.args[0].dtype),)
-    ops = chain(stmt.op, stmt.args[-1].dtype, stmt.dst.dtype)
+    ops = chain(stmt.op, stmt.args[-1].dtype, stmt.dst.dtype, int(constants[-1].value) if constants else None)
     if ops == ("IADD3",) and constants and stmt.op in ("add", "sub"):
         ops = ("VIADD",)
     return tuple(_pipe(w, stmt, op) for op in ops) if len(ops) == 1 else ops

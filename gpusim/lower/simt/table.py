@@ -23,7 +23,6 @@ def words(dtype: str) -> int:
     return 0 if dtype == "bool" else max(1, itemsize(dtype) // 4)
 
 
-_FAST_DIV = "FSETP FMUL FMUL MUFU.RCP FMUL"
 _EXP = "FFMA FFMA FADD FFMA FFMA SHF MUFU.EX2 FMUL"
 _LOG = "FSETP FMUL VIADD LOP3 IADD3 I2FP FSEL FADD FFMA FFMA FFMA FFMA FFMA FFMA FFMA FMUL FFMA FFMA ISETP FFMA FSETP FSEL"
 _TRIG = "FMUL F2I I2FP FFMA FFMA FFMA FSETP LOP3 ISETP FMUL FSEL FSEL FSEL FFMA FFMA FFMA FFMA LOP3 FADD BRA"
@@ -38,10 +37,10 @@ _ROWS = {
         "add": "FADD", "sub": "FADD", "mul": "FMUL", "fma": "FFMA", "neg": "FADD", "abs": "FADD", "min": "FMNMX", "max": "FMNMX",
         "select": "FSEL", "floor": "FRND", "ceil": "FRND", "trunc": "FRND", "round": "FRND", "copysign": "LOP3",
         "eq": "FSETP", "ne": "FSETP", "lt": "FSETP", "le": "FSETP", "gt": "FSETP", "ge": "FSETP", "isnan": "FSETP", "isinf": "FSETP", "isfinite": "FSETP",
-        "approx.ex2": "MUFU.EX2", "approx.lg2": "MUFU.LG2", "approx.rcp": "MUFU.RCP", "approx.rsqrt": "MUFU.RSQ",
+        "approx.ex2": "MUFU.EX2", "fast.ex2": "FSETP FMUL MUFU.EX2 FMUL", "approx.lg2": "MUFU.LG2", "approx.rcp": "MUFU.RCP", "approx.rsqrt": "MUFU.RSQ",
         "approx.sin": "FMUL MUFU.SIN", "approx.cos": "FMUL MUFU.COS", "approx.tanh": "MUFU.TANH",
         "sqrt": "VIADD MUFU.RSQ ISETP BRA FMUL FMUL FFMA FFMA", "rsqrt": "FSETP FMUL MUFU.RSQ FMUL", "rcp": "VIADD LOP3 ISETP BRA MUFU.RCP FFMA FADD FFMA",
-        "div": "MUFU.RCP FCHK FFMA FFMA FFMA FFMA FFMA FFMA BRA", "fdividef": _FAST_DIV,
+        "div": "MUFU.RCP FCHK FFMA FFMA FFMA FFMA FFMA FFMA BRA",
         "exp": _EXP, "exp2": "FSETP FMUL MUFU.EX2 FMUL", "expm1": _EXP + " FADD FFMA FFMA FSETP FSEL", "log": _LOG, "log2": "FSETP FMUL MUFU.LG2 FADD",
         "log10": _LOG + " FMUL", "log1p": "FADD " + _LOG + " FSEL", "sin": _TRIG, "cos": _TRIG, "tan": _TRIG + " MUFU.RCP FSEL",
         "asin": "FADD FFMA MUFU.RSQ FMUL FSETP FSEL FMUL FFMA FFMA FFMA FFMA FMUL FFMA FFMA FSEL",
@@ -106,14 +105,19 @@ WARP = {"shfl": "SHFL", "ballot": "VOTE", "any": "VOTE", "all": "VOTE", "eq": "V
 FUSED = {"f": "FFMA", "d": "DFMA", "h": "HFMA2", "i": "IMAD"}
 
 
-def chain(op: str, source: str, target: str) -> tuple[str, ...]:
-    """Mnemonics for `op` on arguments of type `source` with a result of type `target`.
+WORD = 32  # bits of a register: to shift a pair by that is to take the other one
+
+
+def chain(op: str, source: str, target: str, known: int | None = None) -> tuple[str, ...]:
+    """Mnemonics for `op` on arguments of type `source` with a result of type `target`. known: the last argument, if it is a constant.
 
     Unknown combinations of operation and type become one instruction of the ALU, so that a rare operation is never free.
     """
     if op == "cvt":
         return _cast(source, target)
     if op in ("bitcast", "mov"):
+        return ()
+    if op in ("shl", "shr") and known == WORD and target == "uint64":
         return ()
     if op in _MISC:
         return ("F2FP",) if op == "pack" and source == "float32" else (_MISC[op],)

@@ -112,8 +112,8 @@ class _Narrower:
             self.emit(op, self.types[op.dst.id], self.types[op.dst.id])
         elif op.op in WHOLE and known is not None and (held := _holding((known.made, *known.args))) is not None:
             self.emit(op, held, self.dtype(op.dst))
-        elif op.op == "mul" and known is not None and all(a is not None and fits(a, "int32") for a in known.args):
-            self.out.append(Op(op.dst, "mul.wide", tuple([self.to(a, "int32", op.line) for a in op.args]), op.line))
+        elif op.op == "mul" and known is not None and (held := _holding(known.args)) is not None:
+            self.out.append(Op(op.dst, "mul.wide", tuple([self.to(a, held, op.line) for a in op.args]), op.line))
         else:
             self.emit(op, "", self.dtype(op.dst))
 
