@@ -59,8 +59,8 @@ def _of_list(state: State, g: Group) -> Recorded:
     at = _lanes_of(state, g)
     if not len(at):
         return Recorded([], [], [], np.zeros((0, 32), bool), at, spots=(at, at, at))
-    tid = g.lanes[at] % g.space.threads
-    warp, lane = (g.lanes[at] // g.space.threads) * g.space.warps + (tid >> 5), tid & 31
+    cta, tid = g.cta[0, at], g.tid[0, at]
+    warp, lane = cta * g.space.warps + (tid >> 5), tid & 31
     change = np.ones(len(at), bool)
     np.not_equal(warp[1:], warp[:-1], out=change[1:])
     first, number = change.nonzero()[0], change.cumsum() - 1
@@ -77,7 +77,7 @@ def _lanes_of(state: State, g: Group) -> Array:
     rows, threads = state.record_rows, g.space.threads
     if len(rows) > FEW:
         return state.recorded_rows[g.cta[0]].nonzero()[0]
-    begins, ends = g.lanes.searchsorted(rows * threads).tolist(), g.lanes.searchsorted((rows + 1) * threads).tolist()
+    begins, ends = g.flat.searchsorted(rows * threads).tolist(), g.flat.searchsorted((rows + 1) * threads).tolist()
     return np.concatenate([np.arange(a, b) for a, b in zip(begins, ends, strict=True)])
 
 
