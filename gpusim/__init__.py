@@ -41,7 +41,8 @@ _TYPES = (
     "float16 bfloat16 float32 float64 float_ double b1 i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8"
 )
 _HOMES |= dict.fromkeys(_TYPES.split(), "gpusim.cuda.types")
-_HOMES |= {"jit": "gpusim.cuda.host", "njit": "gpusim.cuda.host", "vectorize": "gpusim.cuda.refusals", "guvectorize": "gpusim.cuda.refusals"}
+_HOMES |= dict.fromkeys(("config", "jit", "njit", "prange"), "gpusim.cuda.host")
+_HOMES |= {"vectorize": "gpusim.cuda.refusals", "guvectorize": "gpusim.cuda.refusals"}
 
 __all__ = ["GpusimError", "Report", "cuda", "kernels", "list_specs", "load_spec", "run", "sweep"]
 

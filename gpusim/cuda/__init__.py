@@ -30,7 +30,7 @@ _HELD = {
     "devices": "close current_context defer_cleanup detect get_current_device gpus is_available is_supported_version list_devices profile_start profile_stop "
     "profiling require_context select_device set_gpu",
     "reduction": "Reduce reduce",
-    "refusals": "guvectorize vectorize",
+    "refusals": "compile compile_all compile_for_current_device compile_ptx compile_ptx_for_current_device guvectorize vectorize",
 }
 _HOMES = {name: module for module, names in _HELD.items() for name in names.split()}
 _MODULES = ("intrinsics", "random", "types")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from gpusim.cuda.lambdas import with_def
@@ -21,3 +22,7 @@ def _marked(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 njit = jit
+#: of host loops; here they run one after the other
+prange = range
+#: settings of Numba's compiler, which scripts may set; nothing reads them
+config = SimpleNamespace()

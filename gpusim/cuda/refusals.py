@@ -24,3 +24,15 @@ def guvectorize(*given: Any, **options: Any) -> Any:
         where=caller(),
         hint="Write a kernel with @cuda.jit that loops over the core dimension, one thread for each outer element.",
     )
+
+
+def compile(*given: Any, **options: Any) -> Any:
+    """Refused, as its relatives compile_ptx and compile_for_current_device."""
+    raise GpusimError(
+        "there is no machine code to compile to.",
+        where=caller(),
+        hint="Launch the kernel; print(kernel.inspect_asm(types)) shows the program that is simulated.",
+    )
+
+
+compile_ptx = compile_ptx_for_current_device = compile_for_current_device = compile_all = compile

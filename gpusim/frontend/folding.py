@@ -8,7 +8,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from gpusim.frontend.typing import BITS, SIGNED, UNSIGNED, is_float, is_integer
+from gpusim.frontend.typing import BITS, SIGNED, is_float, is_integer
 from gpusim.ir.simt.nodes import Imm
 
 _COMMON: dict[str, Callable[[Any, Any], Any]] = {
@@ -101,7 +101,3 @@ def _typed(value: Any, dtype: str) -> Imm:
     if dtype == "bool":
         return Imm(bool(value), dtype)
     return Imm(float(value), dtype) if is_float(dtype) else Imm(wrapped(int(value), dtype), dtype)
-
-
-def is_unsigned(dtype: str) -> bool:
-    return dtype in UNSIGNED

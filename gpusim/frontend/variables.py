@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from typing import Any
 
 from gpusim.frontend.context import Context, LoopEdges, is_nonneg
 from gpusim.frontend.operands import Array, Bound, Choice, Conflict, Env, Group, Operand, Scalar, as_complex, described, is_complex, is_variable, literal
@@ -50,7 +51,18 @@ def _copy(ctx: Context, item: Operand) -> Operand:
         which = ctx.temp("int32")
         ctx.move(which, item.which)
         return Choice(which, item.options)
+    if isinstance(item, Array):
+        return replace(item, offset=_kept(ctx, item.offset), shape=tuple(_kept(ctx, n) for n in item.shape))
     return replace(item, items=copies(ctx, item.items)) if isinstance(item, Group) else item
+
+
+def _kept(ctx: Context, value: Any) -> Any:
+    """A variable's value as a temporary; anything else as it is."""
+    if not isinstance(value, Reg) or not is_variable(value):
+        return value
+    dst = ctx.temp(value.dtype)
+    ctx.move(dst, value)
+    return dst
 
 
 def general(operand: Operand) -> Operand:
@@ -92,6 +104,8 @@ def _join(ctx: Context, name: str, a: Bound, b: Bound) -> Operand:
     if isinstance(x, Group) and isinstance(y, Group) and len(x.items) == len(y.items):
         items = (_join(ctx, f"{name}.{k}", Bound(i, a.line), Bound(j, b.line)) for k, (i, j) in enumerate(zip(x.items, y.items, strict=True)))
         return Group(tuple(items), x.fields if x.fields == y.fields else ())
+    if isinstance(x, Array) and isinstance(y, Array) and (x.buffer, x.strides) == (y.buffer, y.strides):
+        return _view(ctx, name, x, y)
     if isinstance(x, Array | Choice) and isinstance(y, Array | Choice):
         options = tuple(dict.fromkeys((*_options(x), *_options(y))))
         if len({(a.buffer.dtype, a.ndim, a.buffer.space == "const") for a in options}) == 1 and all(a.offset is None for a in options):
@@ -99,11 +113,22 @@ def _join(ctx: Context, name: str, a: Bound, b: Bound) -> Operand:
     return y if isinstance(y, Conflict) else Conflict(described(x), a.line, described(y), b.line)
 
 
+def _view(ctx: Context, name: str, x: Array, y: Array) -> Array:
+    """One of two views of the same array: begin and lengths are variables where they differ."""
+    lengths = enumerate(zip(x.shape, y.shape, strict=True))
+    shape = tuple(a if a == b else ctx.variable(f"{name}.shape{k}", "int64") for k, (a, b) in lengths)
+    return replace(x, shape=shape, offset=x.offset if x.offset == y.offset else ctx.variable(f"{name}.offset", "int64"))
+
+
 def conform(ctx: Context, source: Operand, target: Operand) -> None:
     """Emit the moves that make what `target` stands for hold what `source` holds."""
     if isinstance(source, Scalar) and isinstance(target, Scalar):
         if isinstance(target.value, Reg):
             ctx.move(target.value, source.known or source.value) if source.value != target.value else None
+    elif isinstance(source, Array) and isinstance(target, Array):
+        for have, want in ((source.offset or Imm(0, "int64"), target.offset), *zip(source.shape, target.shape, strict=True)):
+            if isinstance(want, Reg) and have != want:
+                ctx.move(want, ctx.extent(have))
     elif isinstance(target, Choice) and isinstance(source, Array | Choice):
         _choose(ctx, source, target)
     elif is_complex(target) and isinstance(source, Scalar):

@@ -314,3 +314,12 @@ def test_random_states_are_numbas() -> None:
 def test_an_item_of_a_tuple_that_no_kernel_takes_is_named() -> None:
     with pytest.raises(GpusimError, match="'x.1' is of type list"):
         bind(((1.0, [2.0]),), ("x",), "here.py:1")
+
+
+def test_what_scripts_import_beside_cuda() -> None:
+    import gpusim
+
+    gpusim.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+    assert list(gpusim.prange(3)) == [0, 1, 2] and gpusim.types.float32 is gpusim.float32
+    with pytest.raises(GpusimError, match="no machine code"):
+        cuda.compile_ptx(abs, gpusim.int32)

@@ -165,6 +165,35 @@ def test_slices_with_steps_and_as_targets() -> None:
     assert np.array_equal(a, [6, 1, 2, 4, 4, 5, 2, 7, 8])
 
 
+@cuda.jit
+def swapped_views(x, out, n):
+    a, b = x[:3], x[3:]
+    for _ in range(n):
+        for i in range(min(len(a), len(b))):
+            b[i] = a[i] + 1
+        a, b = b, a
+    w = x[1:]
+    if n > 1:
+        w = x[2:]
+    out[0], out[1], out[2], out[3], out[4] = len(a), len(b), a[0], w[0], len(w)
+    while len(w) > 1:
+        w = w[1:]
+    out[5] = w[0]
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_a_variable_may_be_one_of_several_views(n: int) -> None:
+    x, out = np.arange(8.0), np.zeros(6)
+    swapped_views[1, 1](x, out, n)
+    y = np.arange(8.0)
+    a, b = y[:3], y[3:]
+    for _ in range(n):
+        b[:3] = a[:3] + 1
+        a, b = b, a
+    w = y[2:] if n > 1 else y[1:]
+    assert np.array_equal(x, y) and list(out) == [len(a), len(b), a[0], w[0], len(w), y[-1]]
+
+
 @cuda.jit(device=True)
 def first_above(values, limit):
     for name, value in ((10, values[0]), (20.5, values[1]), (30, values[2])):
