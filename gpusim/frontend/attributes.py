@@ -29,7 +29,8 @@ def attribute(ctx: Context, node: ast.Attribute, base: Operand) -> Operand:
     if isinstance(base, Array | Static):
         array = arrays.as_array(ctx, base, node)
         if node.attr not in ARRAY_ATTRIBUTES:
-            ctx.refuse(node, f"Arrays in kernels have no attribute '{node.attr}'.", f"They have {', '.join(ARRAY_ATTRIBUTES)}. Compute with elements: a[i].")
+            hint = INSTEAD.get(node.attr, "Compute with elements: a[i].")
+            ctx.refuse(node, f"Arrays in kernels have no attribute '{node.attr}'.", f"They have {', '.join(ARRAY_ATTRIBUTES)}. {hint}")
         if arrays.UNKNOWN in array.shape and node.attr in ("shape", "size", "nbytes"):
             ctx.refuse(node, "The length of dynamic shared memory is not known in the kernel.", "Pass it as an argument.")
         return ARRAY_ATTRIBUTES[node.attr](ctx, array)
@@ -88,6 +89,20 @@ def _strides(ctx: Context, array: Array) -> Group:
     width = _itemsize(ctx, array).value
     return Group(tuple(Scalar(ctx.op("mul", (ctx.extent(s), width), "int64")) for s in array.strides))
 
+
+_LOOP = "Write a loop over the elements, or use shuffles and shared memory to let threads share it."
+
+#: attribute of NumPy's arrays -> what to write instead
+INSTEAD = {
+    "view": "Reinterpret elements: cuda.bitcast(a[i], int32), or view the array before the launch.",
+    "astype": "Convert elements: float32(a[i]).",
+    "fill": "Write a[:] = value.",
+    "copy": "Write b[:] = a into an array that exists.",
+    "reshape": "Reshape the array before the launch.",
+    "real": "Complex arrays do not exist; pass two arrays.",
+    "imag": "Complex arrays do not exist; pass two arrays.",
+    **dict.fromkeys("sum prod mean min max argmin argmax any all dot".split(), _LOOP),
+}
 
 ARRAY_ATTRIBUTES: dict[str, Callable[[Context, Array], Operand]] = {
     "shape": shape,
