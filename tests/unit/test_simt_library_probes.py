@@ -16,6 +16,7 @@ from gpusim.kernels.simt.probes.operations import OPERATIONS
 from gpusim.launch.simt.args import backing, describe, facts
 from gpusim.lower.simt import lower
 from gpusim.lower.simt.code import Code
+from gpusim.validate.simt.data import hash32
 
 
 def compiled(kernel: Any, args: list[Any], block: int = 32) -> tuple[Code, Geometry]:
@@ -30,9 +31,7 @@ def run(kernel: Any, args: list[Any], block: int = 32) -> None:
     execute(code, geometry, backing(args, code.program, copy=False))
 
 
-def operands(name: str) -> list[Any]:
-    dtype = np.dtype(OPERATIONS[name].kind.dtype.dtype)
-    return [dtype.type(v) for v in ((0.5, 0.625, 0.75, 0.875) if dtype.kind == "f" else (3, 5, 7, 11))]
+SEED = np.uint32(7)
 
 
 ONE_INSTRUCTION = {"fadd": "FADD", "fmul": "FMUL", "ffma": "FFMA", "imad": "IMAD", "lop3": "LOP3", "iadd3": "IADD3", "prmt": "PRMT", "popc": "POPC"}
@@ -41,7 +40,7 @@ ONE_INSTRUCTION |= {"mufu_ex2": "MUFU", "shfl_bfly": "SHFL", "shfl_idx": "SHFL",
 
 @pytest.mark.parametrize("name", ONE_INSTRUCTION)
 def test_a_chain_is_as_many_instructions_as_it_has_steps(name: str) -> None:
-    code, _ = compiled(alu.chains(name, 1), [np.zeros(32, np.uint32), 2, *operands(name)])
+    code, _ = compiled(alu.chains(name, 1), [np.zeros(32, np.uint32), 2, SEED])
     loop = Counter(i.op.split(".")[0] for i in max(code.blocks, key=lambda b: len(b.instrs)).instrs)
     assert loop[ONE_INSTRUCTION[name]] == alu.STEPS
     assert loop.total() <= alu.STEPS + 8
@@ -50,16 +49,17 @@ def test_a_chain_is_as_many_instructions_as_it_has_steps(name: str) -> None:
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_every_operation_runs_and_its_end_is_used(name: str) -> None:
     sink = np.full(32, 0xABCD1234, np.uint32)
-    run(alu.chains(name, 4), [sink, 1, *operands(name)])
+    run(alu.chains(name, 4), [sink, 1, SEED])
     assert not (sink == 0xABCD1234).any()
 
 
 def test_a_chain_computes_what_it_names() -> None:
     sink = np.zeros(32, np.uint32)
-    run(alu.chains("lop3", 1), [sink, 1, *operands("lop3")])
-    x = (np.arange(32, dtype=np.uint64) * 2654435761 & 0xFFFFFFFF).astype(np.uint32) | 1
+    run(alu.chains("lop3", 1), [sink, 1, SEED])
+    a, b, c, d = hash32(SEED + np.arange(4, dtype=np.uint32)) | np.uint32(1)
+    x = hash32(np.arange(32, dtype=np.uint32) * np.uint32(64) + SEED) | np.uint32(1)
     for _ in range(alu.STEPS // 2):
-        x = ((x & 3) ^ 5 | 7) & 11
+        x = ((x & a) ^ b | c) & d
     assert np.array_equal(sink, x)
 
 
@@ -112,8 +112,8 @@ def test_a_rectified_array() -> None:
 
 def test_operations_side_by_side() -> None:
     sink = np.zeros(32, np.uint32)
-    code, _ = compiled(alu.mix("ffma", "lop3", 2, 1), [sink, 1, *operands("ffma")])
-    loop = Counter(i.op for i in max(code.blocks, key=lambda b: len(b.instrs)).instrs)
+    code, _ = compiled(alu.mix("ffma", "lop3", 2, 1), [sink, 1, SEED])
+    loop = max((Counter(i.op for i in b.instrs) for b in code.blocks), key=lambda ops: ops["FFMA"])
     assert (loop["FFMA"], loop["LOP3"]) == (64, 32)
 
 

@@ -32,7 +32,10 @@ WAIT, SHORT, LONG, IMC = (REASONS.index(r) for r in ("wait", "short_scoreboard",
 #: why a warp waits behind an instruction after which it cannot go on at once; else it is "wait"
 _GAP_REASON = {"BRA": "branch_resolving", "BSYNC": "branch_resolving", "MEMBAR": "membar", "ERRBAR": "membar", "NANOSLEEP": "sleeping"}
 
-Issue = tuple[int, int, int, float, float, tuple[int, ...], tuple[int, ...], tuple[int, ...], int, int, int, float, Instr, int]
+#: how far an instruction may stand behind the one whose operands it reads again
+_HELD = 4
+
+Issue = tuple[int, int, int, float, float, tuple[int, ...], tuple[int, ...], tuple[int, ...], int, int, int, float, Instr, int, bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,8 @@ class Compiled:
     position: Access -> place in the block's touches.
 
     An Issue is (kind, pipe, other pipe, cycles on it, latency, dst, registers it waits for from its own pipe, those from others, number in
-    the code, issue cycles, issue cycles when operands are at hand, cycles until the warp's next issue, Instr, index of the reason for those).
+    the code, issue cycles, issue cycles when operands are at hand, cycles until the warp's next issue, Instr, index of the reason for those,
+    whether the warp goes on with it because operands are at hand for it or for one behind it).
     """
 
     blocks: tuple[tuple[Issue, ...], ...]
@@ -63,8 +67,9 @@ def compile_code(code: Code, machine: Machine) -> Compiled:
     for block in code.blocks:
         row: list[Issue] = []
         uses.enter(block)
+        reads = _reads(block.instrs, uses, machine.simt.register_ports)
         for place, instr in enumerate(block.instrs):
-            row.append(_issue(instr, block.instrs[max(0, place - 2) : place], block.instrs[place + 1 :], number, uses, machine))
+            row.append(_issue(instr, reads[place], block.instrs[place + 1 :], number, uses, machine))
             lines.append(instr.line)
             uses.leave(instr)
             number += 1
@@ -73,7 +78,7 @@ def compile_code(code: Code, machine: Machine) -> Compiled:
     return Compiled(tuple(blocks), tuple(uses.why), tuple(lines), position, len(uses.why))
 
 
-def _issue(instr: Instr, before: Sequence[Instr], behind: Sequence[Instr], number: int, uses: _Registers, machine: Machine) -> Issue:
+def _issue(instr: Instr, reads: tuple[int, int, bool], behind: Sequence[Instr], number: int, uses: _Registers, machine: Machine) -> Issue:
     name = _pipe(instr)
     pipe = PIPES.index(name)
     simt = machine.simt
@@ -86,12 +91,10 @@ def _issue(instr: Instr, before: Sequence[Instr], behind: Sequence[Instr], numbe
     if instr.op == "SHFL" and len(instr.srcs) > 1:
         latency += simt.shuffle_index
     kind = _KINDS.get(instr.op, SHARED if name == "lsu" else PLAIN)
-    read, again = _reads(instr, before, name, uses)
+    first, again, goes_on = reads
     needs = dict.fromkeys(instr.srcs + instr.dst)
     far = tuple(r for r in instr.srcs if uses.pipe(r) != name)
     near = tuple(r for r in needs if r not in far)
-    ports = simt.register_ports
-    issue = (max(1, -(-read // ports)), max(1, -(-again // ports)))
     behind_it = REASONS.index(_GAP_REASON.get(instr.op, "wait"))
     gap = simt.branch if instr.op == "BRA" else simt.gap.get(instr.op, 1.0)
     return (
@@ -104,24 +107,30 @@ def _issue(instr: Instr, before: Sequence[Instr], behind: Sequence[Instr], numbe
         near,
         far,
         number,
-        *issue,
+        first,
+        again,
         gap,
         instr,
         behind_it,
+        goes_on,
     )
 
 
-def _reads(instr: Instr, before: Sequence[Instr], pipe: str, uses: _Registers) -> tuple[int, int]:
-    """Registers to read for `instr`, and how many are left when those of the instruction before it and of the last one on its pipe are at hand.
-    Only pipes that take a warp instruction in two cycles or less are held up by that."""
-    if pipe not in _FAST:
-        return 0, 0
-    read = uses.vector(instr)
-    held: frozenset[int] = frozenset()
-    for place, other in enumerate(reversed(before)):
-        if place == 0 or pipe_of(other.op) == pipe:
-            held |= uses.vector(other)
-    return len(read), len(read - held)
+def _reads(instrs: Sequence[Instr], uses: _Registers, ports: int) -> list[tuple[int, int, bool]]:
+    """For each instruction of a block: issue cycles for its registers, those that are left when what the last one on its pipe read is at hand,
+    and whether that helps it or one soon behind it. Only pipes that take a warp instruction in two cycles or less are held up.
+    """
+    pipes = [_pipe(i) for i in instrs]
+    out: list[tuple[int, int, bool]] = []
+    for place, instr in enumerate(instrs):
+        read = uses.vector(instr) if pipes[place] in _FAST else frozenset()
+        source = next((p for p in range(place - 1, max(-1, place - 1 - _HELD), -1) if pipes[p] == pipes[place]), None)
+        left = read if source is None else read - uses.vector(instrs[source])
+        first, again = max(1, -(-len(read) // ports)), max(1, -(-len(left) // ports))
+        out.append((first, again, first > again))
+        if source is not None and first > again:
+            out[source + 1 : place] = [(a, b, True) for a, b, _ in out[source + 1 : place]]
+    return out
 
 
 def _pipe(instr: Instr) -> str:

@@ -144,7 +144,7 @@ class SubCore:
     def _issue(self, warp: Warp, t: float) -> float:
         """Issue `warp` at t; returns when the sub-core may issue again."""
         sm = self.sm
-        kind, pipe, other, hold, latency, dst, _, _, number, slots, slots_again, gap, _, why = ins = warp.ins
+        kind, pipe, other, hold, latency, dst, _, _, number, slots, slots_again, gap, _, why, _ = ins = warp.ins
         ready, last = warp.ready, warp.last
         here = sm.waited[number]
         if ready > last:
@@ -205,7 +205,7 @@ class SubCore:
                     ready = regs[r] + cross
                     why = reasons[r]
         warp.ready, warp.why = ready, why
-        if ins[9] > ins[10] and ready <= t + 1:
+        if ins[14] and ready <= t + 1:
             self.current = warp
         else:
             heappush(self.asleep, (ready, warp.last, warp.age, warp))

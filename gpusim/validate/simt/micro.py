@@ -29,8 +29,8 @@ from gpusim.validate.simt.plan import Excluded, Facts, Plan
 
 GROUPS = ("alu", "divergence", "scheduling")
 
-#: scalar operands of a chain, by element type: what they are does not matter, but shifts stay below 32
-OPERANDS = {"float": (0.5, 0.625, 0.75, 0.875), "int": (3, 5, 7, 11)}
+#: from which chains begin: what values they have does not matter
+SEED = np.uint32(7)
 
 MOST_WARPS = 32
 
@@ -71,11 +71,16 @@ def _slope(probe: Probe) -> Callable[[GpuSpec], float]:
         sink = ArraySpec((grid * threads,), probe.sink)
         cycles = []
         for n in (probe.passes, 2 * probe.passes):
-            args = tuple(n if isinstance(a, str) else a for a in probe.args)
+            args = tuple(_int32(n) if isinstance(a, str) else _int32(a) for a in probe.args)
             cycles.append(_run(spec, probe.kernel, (grid, threads), (sink, *args)).cycles)
         return probe.value((cycles[1] - cycles[0]) / probe.passes)
 
     return simulate
+
+
+def _int32(value: Any) -> Any:
+    """The originals' `int` has 32 bits, a whole number of Python's 64."""
+    return np.int32(value) if isinstance(value, int) and value < 2**31 else value
 
 
 def _run(spec: GpuSpec, kernel: Any, threads: tuple[int, int], args: tuple[Any, ...], shared: int = 0, **options: Any) -> Run:
@@ -87,27 +92,22 @@ def _sms(spec: GpuSpec) -> int:
     return resolve(spec, spec.clocks.boost / 1e6).sms
 
 
-def _operands(*names: str) -> tuple[Any, ...]:
-    dtype = np.dtype(OPERATIONS[names[0]].kind.dtype.dtype)
-    return tuple(dtype.type(v) for v in OPERANDS["float" if dtype.kind == "f" else "int"])
-
-
 def _operation(case: Case) -> Callable[[GpuSpec], float]:
     p, name = case.params, case.family
     lanes = 32 * p["warps"]
     value = {"latency": lambda c: c / alu.STEPS, "throughput": lambda c: alu.STEPS * lanes / c}[p["kind"]]
-    return _slope(Probe(alu.chains(name, p["ilp"]), p["warps"], ("iters", *_operands(name)), value))
+    return _slope(Probe(alu.chains(name, p["ilp"]), p["warps"], ("iters", SEED), value))
 
 
 def _issue(case: Case) -> Callable[[GpuSpec], float]:
     p = case.params
-    return _slope(Probe(alu.chains("ffma", p["ilp"]), p["warps"], ("iters", *_operands("ffma")), lambda c: alu.STEPS * 32 * p["warps"] / c))
+    return _slope(Probe(alu.chains("ffma", p["ilp"]), p["warps"], ("iters", SEED), lambda c: alu.STEPS * 32 * p["warps"] / c))
 
 
 def _mix(case: Case) -> Callable[[GpuSpec], float]:
     p = case.params
     kernel = alu.mix(p["a"], p["b"], p["na"], p["nb"])
-    return _slope(Probe(kernel, 32, ("iters", *_operands(p["a"])), lambda c: 32 * (p["na"] + p["nb"]) * 1024 / c))
+    return _slope(Probe(kernel, 32, ("iters", SEED), lambda c: 32 * (p["na"] + p["nb"]) * 1024 / c))
 
 
 def _kway(case: Case) -> Callable[[GpuSpec], float]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpusim import cuda
 from gpusim.cuda import uint32
-from gpusim.kernels.simt.probes.operations import OPERATIONS
+from gpusim.kernels.simt.probes.operations import OPERATIONS, mixed
 
 #: steps of all chains together in one pass of the loop
 STEPS = 256
@@ -20,10 +20,11 @@ def chains(operation: str, ilp: int) -> Any:
     pairs = STEPS // ilp // 2
 
     @cuda.jit(launch_bounds=(1024, 2))
-    def chains(sink, iters, a, b, c, d):
+    def chains(sink, iters, seed):
+        a, b, c, d = start(mixed(seed)), start(mixed(uint32(seed + 1))), start(mixed(uint32(seed + 2))), start(mixed(uint32(seed + 3)))
         x = cuda.local.array(ilp, dtype)
         for j in cuda.range(ilp, unroll=0):
-            x[j] = start(uint32(cuda.threadIdx.x * 2654435761 + j * 40503))
+            x[j] = start(mixed(uint32(cuda.threadIdx.x * 64 + j + seed)))
         for _ in cuda.range(iters, unroll=1):
             for _ in cuda.range(pairs, unroll=0):
                 for j in cuda.range(ilp, unroll=0):
@@ -46,18 +47,20 @@ def mix(first: str, second: str, na: int, nb: int) -> Any:
     dtype2, start2, bits2, step2 = two.kind.dtype, two.kind.start, two.kind.bits, two.even
 
     @cuda.jit(launch_bounds=(1024, 2))
-    def mix(sink, iters, a, b, c, d):
+    def mix(sink, iters, seed):
+        a, b, c, d = start1(mixed(seed)), start1(mixed(uint32(seed + 1))), start1(mixed(uint32(seed + 2))), start1(mixed(uint32(seed + 3)))
+        a2, b2 = start2(mixed(uint32(seed + 5))), start2(mixed(uint32(seed + 6)))
         x = cuda.local.array(4, dtype1)
         y = cuda.local.array(4, dtype2)
         for j in cuda.range(4, unroll=0):
-            x[j] = start1(uint32(cuda.threadIdx.x * 2654435761 + j * 40503))
-            y[j] = start2(uint32(cuda.threadIdx.x * 2654435761 + j * 40503 + 7))
+            x[j] = start1(mixed(uint32(cuda.threadIdx.x + j)))
+            y[j] = start2(mixed(uint32(cuda.threadIdx.x + j + 7)))
         for _ in cuda.range(iters, unroll=1):
             for u in cuda.range(32, unroll=0):
                 for i in cuda.range(na, unroll=0):
                     x[(u * na + i) & 3] = step1(x[(u * na + i) & 3], a, b, c, d)
                 for i in cuda.range(nb, unroll=0):
-                    y[(u * nb + i) & 3] = step2(y[(u * nb + i) & 3], dtype2(a), dtype2(b), dtype2(c), dtype2(d))
+                    y[(u * nb + i) & 3] = step2(y[(u * nb + i) & 3], a2, b2, b2, a2)
         s = uint32(0)
         for j in cuda.range(4, unroll=0):
             s = uint32(s ^ bits1(x[j]) ^ bits2(y[j]))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpusim import cuda
-from gpusim.cuda import float32
+from gpusim.cuda import float32, uint32
 
 ZERO, LEAK, HALF, STEP = float32(0.0), float32(0.01), float32(0.5), float32(0.001)
 #: multiply-adds in one pass of a path's loop
@@ -142,7 +142,7 @@ def nested(depth: int) -> Any:
         lane = cuda.threadIdx.x & 31
         x, a = float32(lane) * LEAK, HALF + float32(lane) * STEP
         for it in cuda.range(iters, unroll=1):
-            x = choose((lane & lane_mask) + it * 32, x, a, m)
+            x = choose(uint32((lane & lane_mask) + it * 32), x, a, m)
             cuda.syncwarp()
         sink[cuda.grid(1)] = x
 

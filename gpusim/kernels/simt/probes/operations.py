@@ -33,6 +33,14 @@ class Operation:
 
 
 @cuda.jit(device=True)
+def mixed(x):
+    """32 random bits from x."""
+    x = uint32((x ^ (x >> 16)) * 0x7FEB352D)
+    x = uint32((x ^ (x >> 15)) * 0x846CA68B)
+    return x ^ (x >> 16)
+
+
+@cuda.jit(device=True)
 def start_f32(h):
     return HALF + float32(h & 0xFFFF) * SCALE
 

@@ -109,12 +109,12 @@ def lop3_b(x, a, b, c, d):
 
 @cuda.jit(device=True)
 def shift_left(x, a, b, c, d):
-    return uint32(x << a)
+    return uint32(x << (a & 31))
 
 
 @cuda.jit(device=True)
 def shift_right(x, a, b, c, d):
-    return uint32(x >> c)
+    return uint32(x >> (c & 31))
 
 
 @cuda.jit(device=True)
