@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpusim.frontend.arithmetic import COMPARE, compare
 from gpusim.frontend.context import Context, is_nonneg
-from gpusim.frontend.operands import Array, Choice, Group, Operand, Scalar, Static, as_complex, described, is_complex, literal
+from gpusim.frontend.operands import Array, Choice, Group, Operand, Scalar, Static, alike, as_complex, described, is_complex, literal
 from gpusim.frontend.typing import is_float, is_integer, unify
 from gpusim.ir.simt.nodes import If, Imm, Op, Reg, Stmt, Value
 
@@ -105,7 +105,7 @@ def choose(ctx: Context, node: ast.AST, cond: Value, yes: tuple[Operand, list[St
     if yes[0] == no[0]:
         ctx.out += yes[1]
         return yes[0]
-    if isinstance(yes[0], Array) and isinstance(no[0], Array) and _alike(yes[0], no[0]):
+    if isinstance(yes[0], Array) and isinstance(no[0], Array) and alike((yes[0], no[0])):
         ctx.out += yes[1] + no[1]
         return Choice(ctx.op("select", (cond, Imm(0, "int32"), Imm(1, "int32")), "int32"), (yes[0], no[0]))
     if is_complex(yes[0]) or is_complex(no[0]):
@@ -121,10 +121,6 @@ def choose(ctx: Context, node: ast.AST, cond: Value, yes: tuple[Operand, list[St
     if not cheap:
         ctx.emit(If(cond, tuple(yes[1]), tuple(no[1]), ctx.line))
     return replace(yes[0], items=tuple(results)) if isinstance(yes[0], Group) else results[0]
-
-
-def _alike(a: Array, b: Array) -> bool:
-    return a.buffer.dtype == b.buffer.dtype and a.ndim == b.ndim and a.offset is None and b.offset is None
 
 
 def _pairs(ctx: Context, node: ast.AST, yes: Operand, no: Operand) -> list[tuple[Scalar, Scalar]]:

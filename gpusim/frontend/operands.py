@@ -124,6 +124,11 @@ def described(operand: Operand) -> str:
     return type(operand).__name__.lower()
 
 
+def alike(arrays: tuple[Array, ...]) -> bool:
+    """Whether a variable may be any one of these: whole arrays of the same type and dimensions."""
+    return len({(a.buffer.dtype, a.ndim, a.buffer.space == "const") for a in arrays}) == 1 and all(a.offset is None for a in arrays)
+
+
 def literal(operand: Operand) -> Imm | None:
     """The compile-time constant that the operand is, if it is one."""
     if not isinstance(operand, Scalar):

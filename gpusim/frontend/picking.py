@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpusim.frontend.arithmetic import compare
 from gpusim.frontend.context import Context
-from gpusim.frontend.operands import Group, Operand, Scalar, Walk, described
+from gpusim.frontend.operands import Array, Choice, Group, Operand, Scalar, Walk, alike, described
 from gpusim.frontend.typing import unify
 from gpusim.ir.simt.nodes import Imm, Value
 
@@ -18,9 +18,12 @@ def items(ctx: Context, node: ast.AST, group: Group) -> Walk:
 
 
 def pick(ctx: Context, node: ast.AST, options: tuple[Operand, ...], index: Scalar) -> Operand:
-    """options[index], where all options are numbers, or tuples of the same shape."""
+    """options[index], where all options are numbers, arrays of one type, or tuples of the same shape."""
     if not options:
         ctx.refuse(node, "An item of an empty tuple.")
+    arrays = tuple(o for o in options if isinstance(o, Array))
+    if len(arrays) == len(options) and alike(arrays):
+        return Choice(ctx.cast(index.value, "int32"), arrays)
     hits = [compare(ctx, "eq", index, Scalar(Imm(k, "int64"))) for k in range(len(options) - 1)]
     return _chosen(ctx, node, options, hits)
 

@@ -234,6 +234,8 @@ def _delete(ctx: Context, node: ast.Delete) -> None:
 
 def _expression(ctx: Context, node: ast.Expr) -> None:
     """A call for its effect. An atomic whose old value nobody reads is a reduction, where the machine has one."""
+    if isinstance(node.value, ast.Constant):
+        return
     ctx.evaluate(ctx, node.value)
     last = ctx.out[-1] if ctx.out else None
     if isinstance(last, Atomic) and isinstance(node.value, ast.Call) and last.op not in ("cas", "exch") and last.line == ctx.line:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpusim.frontend.context import Context, LoopEdges, is_nonneg
-from gpusim.frontend.operands import Array, Bound, Choice, Conflict, Env, Group, Operand, Scalar, as_complex, described, is_complex, is_variable, literal
+from gpusim.frontend.operands import Array, Bound, Choice, Conflict, Env, Group, Operand, Scalar, alike, as_complex, described, is_complex, is_variable, literal
 from gpusim.frontend.typing import unify
 from gpusim.ir.simt.nodes import Imm, Reg, Stmt, Value
 
@@ -108,7 +108,7 @@ def _join(ctx: Context, name: str, a: Bound, b: Bound) -> Operand:
         return _view(ctx, name, x, y)
     if isinstance(x, Array | Choice) and isinstance(y, Array | Choice):
         options = tuple(dict.fromkeys((*_options(x), *_options(y))))
-        if len({(a.buffer.dtype, a.ndim, a.buffer.space == "const") for a in options}) == 1 and all(a.offset is None for a in options):
+        if alike(options):
             return Choice(ctx.variable(f"{name}.which", "int32"), options)
     return y if isinstance(y, Conflict) else Conflict(described(x), a.line, described(y), b.line)
 

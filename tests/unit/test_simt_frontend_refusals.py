@@ -191,8 +191,8 @@ def mixed_variable(x):
 
 
 def a_break_of_tuple_loop(x):
-    for a in (x, x):  # BAD: needs a constant index; if
-        if a[0] > 0:
+    for _ in (x, 1):  # BAD: needs a constant index; if
+        if x[0] > 0:
             break
 
 

@@ -67,6 +67,23 @@ def test_functions_of_tuples() -> None:
     assert list(out) == [1114, 10]
 
 
+@cuda.jit
+def one_of(out, arrays):
+    i = cuda.grid(1)
+    ...
+    out[i] = arrays[i % 2][i]
+    for a in arrays:
+        if a[i] > 2:
+            break
+        out[i] += 10
+
+
+def test_arrays_of_a_tuple_by_a_number_of_the_thread() -> None:
+    out = np.zeros(4)
+    one_of[1, 4](out, (np.arange(4.0), np.ones(4)))
+    assert list(out) == [20, 21, 22, 1]
+
+
 def test_tuples_of_other_shapes_are_other_programs() -> None:
     @cuda.jit
     def total(out, items):
