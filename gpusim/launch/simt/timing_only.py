@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from statistics import fmean, stdev
 from typing import Any
 
@@ -17,6 +18,7 @@ from gpusim.launch.simt.counting import thread_instructions
 from gpusim.launch.simt.memory import array_bytes, footprints
 from gpusim.launch.simt.passes import Passed, exact_prints
 from gpusim.launch.simt.prepare import Ready
+from gpusim.launch.simt.skeleton import skeleton
 from gpusim.launch.simt.static import CLOCK, Dependence, data_dependence
 from gpusim.trace.simt import Counts
 
@@ -38,6 +40,7 @@ def execute_some(ready: Ready, args: Sequence[Any], record: Iterable[int]) -> Pa
         held = backing(args, ready.code.program, copy=True)
         return _whole(ready, held, wanted) if _few(ready) else _strata(ready, held, wanted, f"its ways depend on data (line {dependence.line})")
     held = scratch(args, ready.code.program)
+    ready = replace(ready, code=skeleton(ready.code))
     regular = periods(ready.code, ready.facts)
     if ready.geometry.ctas <= len(wanted):
         return _whole(ready, held, wanted)
