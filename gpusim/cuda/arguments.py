@@ -69,6 +69,8 @@ def bind(given: Sequence[Any], names: Sequence[str], where: str) -> list[Bound]:
 def _flat(value: Any, name: str, where: str) -> list[Bound]:
     """A value, or the items of a tuple under names such as p.0 or p.x, which the front end takes for one tuple again; p.None is None,
     and a complex number p.real and p.imag."""
+    if isinstance(value, enum.Enum):
+        value = value.value
     if value is None:
         return [Bound(f"{name}.None", 0)]
     if isinstance(value, complex | np.complexfloating):
@@ -84,8 +86,6 @@ def _flat(value: Any, name: str, where: str) -> list[Bound]:
 def _bind(value: Any, name: str, where: str) -> Bound:
     if isinstance(value, Wrapped):
         return _wrapped(value, name, where)
-    if isinstance(value, enum.Enum):
-        value = value.value
     if isinstance(value, DeviceArray):
         return Bound(name, _array(value.data, name, where), value.written)
     if isinstance(value, np.ndarray):
