@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpusim.interp.simt import execute
@@ -11,6 +11,7 @@ from gpusim.launch.simt.args import backing, scratch
 from gpusim.launch.simt.counting import warp_instructions
 from gpusim.launch.simt.memory import Footprint
 from gpusim.launch.simt.prepare import Ready
+from gpusim.launch.simt.skeleton import skeleton
 from gpusim.launch.simt.static import data_dependence
 from gpusim.trace.simt import Counts, CtaPath
 
@@ -46,10 +47,18 @@ def probe(ready: Ready, args: Sequence[Any], cta: int) -> float | None:
     if key not in ready.memo:
         if len(ready.memo) > MOST:
             ready.memo.clear()
-        counts = execute(ready.code, ready.geometry, scratch(args, ready.code.program), ctas=[cta], sanitize=False).counts
+        code = without_values(ready).code
+        counts = execute(code, ready.geometry, scratch(args, code.program), ctas=[cta], sanitize=False).counts
         ready.memo[key] = float(warp_instructions(ready.code, counts)) or None
     length: float | None = ready.memo[key]
     return length
+
+
+def without_values(ready: Ready) -> Ready:
+    """The launch with code that decides ways and addresses only; for launches whose ways do not depend on data."""
+    if "skeleton" not in ready.memo:
+        ready.memo["skeleton"] = skeleton(ready.code)
+    return replace(ready, code=ready.memo["skeleton"])
 
 
 def exact_prints(done: Any) -> dict[str, Footprint]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from statistics import fmean, stdev
 from typing import Any
 
@@ -16,9 +15,8 @@ from gpusim.launch.simt.args import ArraySpec, backing, is_array, scratch
 from gpusim.launch.simt.classes import classes, scaled, total
 from gpusim.launch.simt.counting import thread_instructions
 from gpusim.launch.simt.memory import array_bytes, footprints
-from gpusim.launch.simt.passes import Passed, exact_prints
+from gpusim.launch.simt.passes import Passed, exact_prints, without_values
 from gpusim.launch.simt.prepare import Ready
-from gpusim.launch.simt.skeleton import skeleton
 from gpusim.launch.simt.static import CLOCK, Dependence, data_dependence
 from gpusim.trace.simt import Counts
 
@@ -40,7 +38,7 @@ def execute_some(ready: Ready, args: Sequence[Any], record: Iterable[int]) -> Pa
         held = backing(args, ready.code.program, copy=True)
         return _whole(ready, held, wanted) if _few(ready) else _strata(ready, held, wanted, f"its ways depend on data (line {dependence.line})")
     held = scratch(args, ready.code.program)
-    ready = replace(ready, code=skeleton(ready.code))
+    ready = without_values(ready)
     regular = periods(ready.code, ready.facts)
     if ready.geometry.ctas <= len(wanted):
         return _whole(ready, held, wanted)
