@@ -112,8 +112,14 @@ class _Walk:
         for value, truth in ((op.args[1], True), (op.args[2], False)):
             side = dict(env)
             if self.refine(op.args[0], truth, side):
-                sides.append(self.range(value, side))
+                sides.append(self.again(value, side))
         return (0, 1), *((sides * 2)[:2] or (None, None))
+
+    def again(self, value: Value, env: Env) -> Range | None:
+        """The range of a value whose operands have been narrowed since it was computed."""
+        op, old = self.defined(value), self.range(value, env)
+        new = self.operation(op, tuple([self.range(a, env) for a in op.args])) if op is not None and op.args else None
+        return old if new is None or old is None else (max(old[0], new[0]), min(old[1], new[1]))
 
     def operation(self, op: Op, args: tuple[Range | None, ...]) -> Range | None:
         if not is_integer(op.dst.dtype):

@@ -3,31 +3,21 @@
 - Global memory: base pointer + index in one IMAD.WIDE. Accesses that differ by a constant share it; a constant multiple of a stride
   costs one more. An index that was already an address in an earlier part of the code is added as shift, LEA, LEA.HI.X.
 - In a loop whose counter moves the index by a constant, a pointer is carried along (add, add with carry, two copies because loads want an
-  aligned pair); where the step is a register and several arrays share the index, IMAD.WIDE adds it to each pointer.
+  aligned pair); where the step is a register and several arrays share their only index, IMAD.WIDE adds it to each pointer.
 - Of a sum, what a loop does not change is added up in front of it.
 - Shared memory: base + index in one LEA or IMAD per term of a sum; constants go into the instruction.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpusim.ir.simt.nodes import Buffer, Value
 from gpusim.ir.simt.walk import itemsize
 from gpusim.lower.simt.expr import Split
-from gpusim.lower.simt.flow import Loop
+from gpusim.lower.simt.strides import Carried, moving_index, whole
 from gpusim.lower.simt.sums import grouped, materialise, moves, steady_first
 from gpusim.lower.simt.writer import Writer
 
 _SEVERAL = 2  # arrays that share an index which moves by a register
-
-
-@dataclass(frozen=True, slots=True)
-class _Carried:
-    """An index that grows by `step` (a number of `Numbers`) with every iteration of `loop`."""
-
-    loop: Loop
-    step: int
 
 
 def address(w: Writer, buffer: Buffer, index: Value, *, paired: bool = True) -> tuple[int, ...]:
@@ -38,21 +28,11 @@ def address(w: Writer, buffer: Buffer, index: Value, *, paired: bool = True) -> 
     if buffer.space == "global":
         return (_descriptor(w), _global(w, buffer, part, paired))
     if buffer.space == "const":
-        return () if part.base is None and not part.strides else (_scaled(w, _whole(w, part), itemsize(buffer.dtype), None),)
+        return () if part.base is None and not part.strides else (_scaled(w, whole(w, part), itemsize(buffer.dtype), None),)
     base = _base(w) if buffer.space == "shared" else None
     if part.base is None and not part.strides:
         return () if base is None else (base,)
-    return (_local(w, buffer, _whole(w, part), base),)
-
-
-def _whole(w: Writer, part: Split) -> int:
-    """The part without its constant, as one number."""
-    number = part.base
-    for times, node in part.strides:
-        term = w.numbers.combine("mul", (node, w.numbers.imm(times)))
-        number = term if number is None else w.numbers.combine("add", (number, term))
-    assert number is not None
-    return number
+    return (_local(w, buffer, whole(w, part), base),)
 
 
 def _descriptor(w: Writer) -> int:
@@ -77,10 +57,15 @@ def _base(w: Writer) -> int:
 
 
 def _global(w: Writer, buffer: Buffer, part: Split, paired: bool) -> int:
-    carried = None if w.guards else _carried(w, part)
-    if carried is not None and w.numbers.constant(carried.step) is None and len(w.places.buffers.get(_whole(w, part), ())) < _SEVERAL:
+    carried = None if w.guards else moving_index(w, part)
+    if carried is not None and w.numbers.constant(carried.step) is None and not _shared(w, buffer, whole(w, part)):
         carried = None
     return _carry(w, buffer, part, carried, paired) if carried is not None else _plain(w, buffer, part)
+
+
+def _shared(w: Writer, buffer: Buffer, index: int) -> bool:
+    """Whether several arrays share the index, and this one has no other: else there would be too many pointers to carry."""
+    return len(w.places.buffers.get(index, ())) >= _SEVERAL and sum(buffer.id in found for found in w.places.buffers.values()) == 1
 
 
 def _plain(w: Writer, buffer: Buffer, part: Split) -> int:
@@ -112,7 +97,7 @@ def _strided(w: Writer, buffer: Buffer, part: Split, at: int) -> int:
             step = materialise(w, w.numbers.combine("mul", (node, w.numbers.imm(times - other))), at)
             return _wide(w, step, near, at)
     if part.base is None:
-        return _indexed(w, buffer, _whole(w, part), at)
+        return _indexed(w, buffer, whole(w, part), at)
     near = _plain(w, buffer, Split(part.base, 0, part.strides[:-1]))
     return _wide(w, materialise(w, w.numbers.combine("mul", (node, w.numbers.imm(times))), at), near, at)
 
@@ -161,54 +146,7 @@ def _pointer(w: Writer, buffer: Buffer, at: int) -> int:
 # loops
 
 
-def _carried(w: Writer, part: Split) -> _Carried | None:
-    """How the address moves in the innermost loop that changes it, if it moves evenly."""
-    if part.base is None and not part.strides:
-        return None
-    number = _whole(w, part)
-    for loop in w.flow.loops[w.block]:
-        moving = [r for r in w.numbers.leaves(number) if w.flow.changes(loop, r)]
-        if not moving:
-            continue
-        if len(moving) > 1:
-            return None
-        step, slope = _step(w, loop, moving[0]), w.numbers.slope(number, moving[0])
-        if step is None or slope is None or any(w.flow.changes(loop, r) for r in w.numbers.leaves(slope)):
-            return None
-        return _Carried(loop, w.numbers.combine("mul", (slope, step)))
-    return None
-
-
-def _step(w: Writer, loop: Loop, reg: int) -> int | None:
-    """What a counter grows by: it is written once in the loop, by an add of something that the loop does not change."""
-    inside = [item for item in w.flow.defs[reg] if loop.blocks >> item.block & 1]
-    if len(inside) != 1 or inside[0].guards or len(w.flow.defs[reg]) < 2:
-        return None
-    stmt = inside[0].stmt
-    while getattr(stmt, "op", "") in ("mov", "cvt"):
-        source = w.flow.single(stmt.args[0].id) if hasattr(stmt.args[0], "id") else None  # type: ignore[union-attr]
-        if source is None:
-            return None
-        stmt = source.stmt
-    if getattr(stmt, "op", "") not in ("add", "sub"):
-        return None
-    this = w.numbers.combine(stmt.op, tuple(w.numbers.of(a) for a in stmt.args))  # type: ignore[union-attr, arg-type]
-    step = w.numbers.combine("add", (this, w.numbers.combine("mul", (w.numbers.intern("reg", value=reg), w.numbers.imm(-1)))))
-    return _without(w, this, reg) if step is not None else None
-
-
-def _without(w: Writer, total: int, reg: int) -> int | None:
-    """total - reg, where total is a sum with `reg` as one term."""
-    node = w.numbers.table[total]
-    if node.op != "add":
-        return None
-    own = w.numbers.intern("reg", value=reg)
-    if own in node.args:
-        return node.args[0] if node.args[1] == own else node.args[1]
-    return None
-
-
-def _carry(w: Writer, buffer: Buffer, part: Split, carried: _Carried, paired: bool) -> int:
+def _carry(w: Writer, buffer: Buffer, part: Split, carried: Carried, paired: bool) -> int:
     """A pointer of the loop. Its first value is computed in front; it moves on at the end. Other strides follow from the first one."""
     key = ("carried", buffer.id, part.base, part.strides, carried.loop.header)
     found = w.find(key, w.block)
@@ -223,7 +161,7 @@ def _carry(w: Writer, buffer: Buffer, part: Split, carried: _Carried, paired: bo
     return found
 
 
-def _beside(w: Writer, buffer: Buffer, part: Split, carried: _Carried, paired: bool) -> int:
+def _beside(w: Writer, buffer: Buffer, part: Split, carried: Carried, paired: bool) -> int:
     times, node = part.strides[-1]
     for other in range(times - 1, -1, -1):
         rest = (*part.strides[:-1], (other, node)) if other else part.strides[:-1]
@@ -234,7 +172,7 @@ def _beside(w: Writer, buffer: Buffer, part: Split, carried: _Carried, paired: b
     return _begin(w, buffer, part, carried.loop.entry)
 
 
-def _advance(w: Writer, pointer: int, carried: _Carried, paired: bool) -> int:
+def _advance(w: Writer, pointer: int, carried: Carried, paired: bool) -> int:
     latch = carried.loop.latch
     if w.numbers.constant(carried.step) is None:
         w.afterwards(latch, "IMAD.WIDE", (pointer,), (materialise(w, carried.step, carried.loop.entry), pointer))
@@ -251,7 +189,7 @@ def _advance(w: Writer, pointer: int, carried: _Carried, paired: bool) -> int:
 
 def _begin(w: Writer, buffer: Buffer, part: Split, entry: int) -> int:
     found = w.fresh(2)
-    index = materialise(w, _unscaled(w, _whole(w, part), entry), entry)
+    index = materialise(w, _unscaled(w, whole(w, part), entry), entry)
     w.emit("IMAD.WIDE", (found,), (index, _pointer(w, buffer, entry)), entry)
     return found
 
@@ -260,7 +198,7 @@ def _begin(w: Writer, buffer: Buffer, part: Split, entry: int) -> int:
 
 
 def _local(w: Writer, buffer: Buffer, number: int, base: int | None) -> int:
-    carried = None if w.guards else _carried(w, Split(number))
+    carried = None if w.guards else moving_index(w, Split(number))
     scale = itemsize(buffer.dtype)
     if carried is None or w.numbers.constant(carried.step) is None:
         return _scaled(w, number, scale, base)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpusim.ir.simt.nodes import Imm, Op, Reg, Value
+from gpusim.ir.simt.nodes import Imm, Op, Reg, Store, Value
 from gpusim.lower.simt.flow import Item
 from gpusim.lower.simt.fuse import COMPARES, setp, side
 from gpusim.lower.simt.parameters import in_registers
@@ -16,6 +16,7 @@ from gpusim.lower.simt.writer import Writer
 
 _UNIFORM = {"IADD3": "UIADD3", "VIADD": "UIADD3", "IMAD": "UIMAD", "LOP3": "ULOP3", "SHF": "USHF", "IMAD.SHL": "USHF", "LEA": "ULEA", "SEL": "USEL"}
 _TWO_CONSTANTS = frozenset(("FFMA", "IMAD", "SEL", "FSEL", "DFMA", "HFMA2", "LEA", "IADD3", "LOP3"))
+_FLOATS = frozenset(("FFMA", "DFMA", "HFMA2", "FSEL"))
 
 
 def operation(w: Writer, item: Item) -> None:
@@ -91,7 +92,7 @@ def _define_last(w: Writer, reg: Reg, at: int | None = None) -> None:
     """The last instruction (of block `at`) writes `reg`; under a condition, the old value is one of its sources."""
     rows = w.lists[w.block if at is None else at]
     row = rows[-1]
-    old = (w.machine(reg.id),) if w.guards and w.flow.single(reg.id) is None and len(w.flow.defs.get(reg.id, ())) > 1 else ()
+    old = w.kept(reg)
     machine = w.define(reg)
     rows[-1] = type(row)(row.op, (machine,), (*row.srcs, *(o for o in old if o != machine)), row.line, row.access, row.bits)
 
@@ -106,7 +107,7 @@ def _compute(w: Writer, item: Item) -> None:
             return
     at = _in_front(w, item)
     ops = _mnemonics(w, item)
-    srcs = (*_operands(w, item, ops, at), *_constants(w, item))
+    srcs = _operands(w, item, ops, at)
     if not ops:
         _same_bits(w, stmt, srcs)
         return
@@ -128,7 +129,7 @@ def _either(w: Writer, stmt: Op) -> None:
         made = side(w.flow, value)[-1]
         assert isinstance(made.stmt, Op)
         ops = _mnemonics(w, made)
-        srcs = (*_operands(w, made, ops), *_constants(w, made), *condition)
+        srcs = (*_operands(w, made, ops), *condition)
         w.emit(ops[-1], (machine,), srcs)
         condition = (machine, *w.operands(stmt.args[:1]))
     w.bind(stmt.dst, machine)
@@ -145,10 +146,31 @@ def _in_front(w: Writer, item: Item) -> int | None:
 
 def _operands(w: Writer, item: Item, ops: tuple[str, ...], at: int | None = None) -> tuple[int, ...]:
     stmt: Any = item.stmt
+    held = w.held | _in_registers(w, item, ops)
+    return (*w.operands(stmt.args, held, at), *_constants(w, item, held))
+
+
+def _in_registers(w: Writer, item: Item, ops: tuple[str, ...]) -> frozenset[int]:
+    """Parameters that the last instruction of an operation reads from registers."""
+    stmt: Any = item.stmt
     op = ops[-1] if ops else ""
-    uniform, room = op in _UNIFORM.values(), op in _TWO_CONSTANTS
-    wanted = in_registers(w, _flat(w, stmt.args), compares="SETP" in op, uniform=uniform, room_for_constant=room)
-    return w.operands(stmt.args, wanted, at)
+    return in_registers(w, _flat(w, stmt.args), compares="SETP" in op, uniform=op in _UNIFORM.values(), room_for_constant=op in _FLOATS)
+
+
+def held(w: Writer, items: tuple[Item, ...]) -> frozenset[int]:
+    """Parameters that a block needs in registers somewhere: there all of its instructions find them."""
+    found: set[int] = set()
+    for item in items:
+        stmt = item.stmt
+        if isinstance(stmt, Op) and stmt.args and stmt.dst.id not in w.fusion.folded | w.fusion.lazy and any(v.id in w.params for v in _registers(w, stmt)):
+            found |= _in_registers(w, item, _mnemonics(w, item))
+        elif isinstance(stmt, Store):
+            found |= {v.id for v in stmt.values if isinstance(v, Reg) and v.id in w.params}
+    return frozenset(found)
+
+
+def _registers(w: Writer, stmt: Op) -> list[Reg]:
+    return [v for v in _flat(w, stmt.args) if isinstance(v, Reg)]
 
 
 def _same_bits(w: Writer, stmt: Op, srcs: tuple[int, ...]) -> None:
@@ -210,13 +232,13 @@ _BY_CONSTANT: dict[str, Callable[[Op, int], tuple[str, ...]]] = {
 }  # fmt: skip
 
 
-def _constants(w: Writer, item: Item) -> tuple[int, ...]:
+def _constants(w: Writer, item: Item, held: frozenset[int]) -> tuple[int, ...]:
     """An instruction takes one constant or uniform register; a second one must be in a register."""
     stmt: Any = item.stmt
     root = w.fusion.root.get(id(item)) or (chain(stmt.op, stmt.args[-1].dtype, stmt.dst.dtype) or ("",))[-1]
     if root not in _TWO_CONSTANTS:
         return ()
-    found = [v for v in _flat(w, stmt.args) if isinstance(v, Imm) and v.value or isinstance(v, Reg) and v.id in w.params]
+    found = [v for v in _flat(w, stmt.args) if isinstance(v, Imm) and v.value or isinstance(v, Reg) and v.id in w.params and v.id not in held]
     if root == "LEA":
         found = found[1:]
     extra = [v for v in found if isinstance(v, Imm)][: max(0, len(set(found)) - 1)]

@@ -13,6 +13,9 @@ from gpusim.lower.simt.code import Instr
 GRANULE = 8
 LEAST = 16
 MOST = 255
+#: registers of an SM, and threads: with so few a thread the threads are the limit
+_FILE, _THREADS = 65536, 2048
+FREE = _FILE // _THREADS
 _EXTRA = 4
 _SHARE = 1.0
 
@@ -43,6 +46,11 @@ def estimate(blocks: Sequence[Sequence[Instr]], succ: Sequence[Sequence[int]], s
 def allocated(registers: int) -> int:
     """What the hardware sets aside per thread."""
     return -(-registers // GRANULE) * GRANULE
+
+
+def resident(registers: int) -> int:
+    """Warps that an SM holds with that many registers per thread; they come four at a time, one for each sub-core."""
+    return min(_THREADS, _FILE // allocated(registers)) // 32 // 4 * 4
 
 
 def _words(live: int, size: dict[int, int]) -> int:

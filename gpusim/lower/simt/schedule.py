@@ -1,7 +1,7 @@
 """The order of issue inside a block: a list scheduler, longest way to the end first, as compilers hoist loads.
 
-An instruction moves ahead of at most `WINDOW` others: a compiler that hoists further runs out of registers. Latencies only
-rank instructions here; the cost table of the machine is elsewhere.
+An instruction moves ahead of a limited number of others: a compiler that hoists further runs out of registers. Latencies only rank
+instructions here; the cost table of the machine is elsewhere.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from gpusim.lower.simt.code import Instr
 
-WINDOW = 24
-FAR_WINDOW = 96  # for loads of global memory and what their addresses need
+#: how far instructions may move ahead, loads of global memory and what their addresses need farther: from the order that hides most latency
+#: to the one that needs fewest registers
+REACHES = ((24, 96), (12, 48), (8, 16), (4, 8))
 
 _LATENCY = {
     "LDG": 60, "LDL": 60, "ATOMG": 60, "LDS": 24, "LDSM": 30, "ATOMS": 30, "SHFL": 24, "HMMA": 20, "LDC": 12, "S2R": 20, "S2UR": 20, "S2R.CTAID": 20,
@@ -27,22 +28,22 @@ def latency(op: str) -> int:
     return _LATENCY.get(op, 18 if op.startswith("MUFU") else 4)
 
 
-def schedule(rows: Sequence[Instr], window: int = WINDOW) -> list[Instr]:
-    """`rows` in the order of issue. Keeps dependencies through registers and memory, and everything on its side of a barrier."""
+def schedule(rows: Sequence[Instr], reach: tuple[int, int] = REACHES[0]) -> list[Instr]:
+    """`rows` in the order of issue; reach: one of `REACHES`. Keeps dependencies through registers and memory, and everything on its side of a barrier."""
     if len(rows) < 3:
         return list(rows)
     succ, waits = _dependences(rows)
     height = [0] * len(rows)
     for i in reversed(range(len(rows))):
         height[i] = latency(rows[i].op) + max((height[j] for j in succ[i]), default=0)
-    reach = _reach(rows, succ, window)
+    ahead = _ahead(rows, succ, *reach)
     free = [0] * len(rows)
     ready = [i for i in range(len(rows)) if not waits[i]]
     order: list[Instr] = []
     done = [False] * len(rows)
     clock = oldest = 0
     while ready:
-        near = [i for i in ready if i < oldest + reach[i]] or [min(ready)]
+        near = [i for i in ready if i < oldest + ahead[i]] or [min(ready)]
         chosen = min(near, key=lambda i: (max(free[i] - clock, 0), -height[i], i))
         clock = max(clock, free[chosen]) + 1
         ready.remove(chosen)
@@ -58,13 +59,13 @@ def schedule(rows: Sequence[Instr], window: int = WINDOW) -> list[Instr]:
     return order
 
 
-def _reach(rows: Sequence[Instr], succ: Sequence[set[int]], window: int) -> list[int]:
+def _ahead(rows: Sequence[Instr], succ: Sequence[set[int]], near: int, far: int) -> list[int]:
     """How far each instruction may move ahead."""
-    reach = [window] * len(rows)
+    ahead = [near] * len(rows)
     for i in reversed(range(len(rows))):
-        if rows[i].op == "LDG" or any(rows[j].op == "LDG" and reach[j] > window for j in succ[i]):
-            reach[i] = max(window, FAR_WINDOW)
-    return reach
+        if rows[i].op == "LDG" or any(rows[j].op == "LDG" and ahead[j] > near for j in succ[i]):
+            ahead[i] = far
+    return ahead
 
 
 def _dependences(rows: Sequence[Instr]) -> tuple[list[set[int]], list[int]]:

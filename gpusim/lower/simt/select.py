@@ -17,8 +17,9 @@ from gpusim.lower.simt.directions import directed
 from gpusim.lower.simt.expr import Numbers
 from gpusim.lower.simt.flow import Flow, analyse
 from gpusim.lower.simt.fuse import fuse
+from gpusim.lower.simt.operations import held
 from gpusim.lower.simt.places import places
-from gpusim.lower.simt.schedule import schedule
+from gpusim.lower.simt.schedule import REACHES, schedule
 from gpusim.lower.simt.statements import statement
 from gpusim.lower.simt.uniform import divergent
 from gpusim.lower.simt.vectorise import vectorise
@@ -38,8 +39,7 @@ def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int
     for block in code.blocks:
         w.block = block.id
         _block(w, block.id)
-    rows = _finish(w, splits)
-    wanted = registers.estimate(rows, flow.succ, w.size)
+    rows, wanted = _finish(w, splits, given_registers or code.program.max_registers or registers.MOST)
     count = given_registers or min(wanted, registers.MOST, code.program.max_registers or registers.MOST)
     spills = 0 if given_registers else wanted - count
     blocks = tuple(replace(b, instrs=tuple(r)) for b, r in zip(code.blocks, rows, strict=True))
@@ -57,20 +57,36 @@ def _writer(flow: Flow, regs: frozenset[int]) -> Writer:
 def _block(w: Writer, block: int) -> None:
     if block == 0:
         w.emit("LDC", (w.fresh(),))
+    w.held = held(w, w.flow.items[block])
     for item in w.flow.items[block]:
         w.guards, w.part, w.line = item.guards, item.part, item.stmt.line
         statement(w, item)
-    w.guards = ()
+    w.guards, w.held = (), frozenset()
     w.tails[block] = control.ending(w, block)
     w.settle()
 
 
-def _finish(w: Writer, splits: frozenset[int]) -> list[list[Instr]]:
-    """Schedule, put around each block what controls the flow, and share the work out to the pipes."""
+def _finish(w: Writer, splits: frozenset[int], most: int) -> tuple[list[list[Instr]], int]:
+    """The blocks in the order of issue, and the registers that takes: the order that hides most latency, of those that let the most warps be
+    resident (and stay below `most`, if any does)."""
+    tried = []
+    for reach in REACHES:
+        rows = _ordered(w, splits, reach)
+        tried.append((rows, registers.estimate(rows, w.flow.succ, w.size)))
+        if tried[-1][1] <= registers.FREE:
+            break
+    goal = max(registers.resident(min(count, most)) for _, count in tried)
+    fitting = [t for t in tried if t[1] <= most and registers.resident(t[1]) >= goal]
+    rows, count = fitting[0] if fitting else tried[-1]
+    return balance(rows), count
+
+
+def _ordered(w: Writer, splits: frozenset[int], reach: tuple[int, int]) -> list[list[Instr]]:
+    """Schedule, and put around each block what controls the flow."""
     opens, closes = control.barriers(w.flow, splits)
     out: list[list[Instr]] = []
     for block in w.flow.code.blocks:
         head = [Instr("BSYNC", line=block.line)] * closes.get(block.id, 0)
         tail = [Instr("BSSY", line=block.line)] * opens.get(block.id, 0)
-        out.append([*head, *schedule(w.lists[block.id]), *tail, *w.tails[block.id]])
-    return balance(out)
+        out.append([*head, *schedule(w.lists[block.id], reach), *tail, *w.tails[block.id]])
+    return out

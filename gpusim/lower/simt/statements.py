@@ -56,7 +56,7 @@ def _load(w: Writer, item: Item) -> None:
         _load_constant(w, stmt, item)
         return
     srcs = address(w, stmt.buffer, stmt.index)
-    old = tuple(w.machine(r.id) for r in stmt.dst) if w.guards and all(len(w.flow.defs[r.id]) > 1 for r in stmt.dst) else ()
+    old = tuple(m for r in stmt.dst for m in w.kept(r))
     dst = tuple(w.define(r) for r in stmt.dst)
     w.emit(_LOADS[stmt.buffer.space], dst, (*srcs, *(o for o in old if o not in dst)), access=item.access, bits=_bits(stmt.buffer, len(dst)))
 

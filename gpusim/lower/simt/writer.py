@@ -22,7 +22,8 @@ from gpusim.lower.simt.table import words
 class Writer:
     """lists: instructions per block, without what controls the flow. known: a key -> (block, machine register) where it was computed.
     size: 32-bit registers of each machine register. late: what moves the pointers of a loop on, at the end of a block. tails: how
-    blocks end. counts: zeros set in a block. sides: (register, condition) -> where one side of a predicated if wrote it."""
+    blocks end. held: parameters that the block needs in registers. counts: zeros set in a block. sides: (register, condition) -> where
+    one side of a predicated if wrote it."""
 
     flow: Flow
     numbers: Numbers
@@ -43,6 +44,7 @@ class Writer:
     tails: dict[int, list[Instr]] = field(default_factory=dict)
     places: Places = field(kw_only=True)
     counts: dict[object, int] = field(default_factory=dict)
+    held: frozenset[int] = frozenset()
     sides: dict[tuple[int, Value], int] = field(default_factory=dict)
 
     def fresh(self, size: int = 1) -> int:
@@ -82,7 +84,7 @@ class Writer:
     def machine(self, reg: int, at: int | None = None) -> int:
         """The machine register that holds register `reg` of the program now (in another block `at`: its home)."""
         if reg in self.params:
-            return self.parameter(reg, at=at)
+            return self.parameter(reg, reg in self.held and at is None, at)
         here = at is None or at == self.block
         return self.alias.get(reg, self.env.get(reg, reg) if here else reg)
 
@@ -93,9 +95,10 @@ class Writer:
         if self.flow.loops[at] and self.flow.loops[at][0].header not in self.flow.nests:
             at = self.flow.loops[at][0].entry
         key = ("param", reg, in_register)
-        for block, machine in self.known.get(key, ()):
-            if self.flow.dominates(block, at) and self.flow.keeps(block, at, in_register):
-                return machine
+        for kind in (in_register,) if in_register else (False, True):
+            for block, machine in self.known.get(("param", reg, kind), ()):
+                if self.flow.dominates(block, at) and self.flow.keeps(block, at, kind):
+                    return machine
         size = words(self.params[reg].dtype)
         found = self.fresh(size if in_register else 0)
         self.emit("LDC" if in_register else "ULDC", (found,), (), at, bits=32 * max(1, size))
@@ -152,6 +155,17 @@ class Writer:
         if side:
             self.sides[side] = machine
         return machine
+
+    def kept(self, reg: Reg) -> tuple[int, ...]:
+        """The old value of a register that is about to be written under a condition, for the other lanes; none if the other side of the
+        condition writes it as well."""
+        if not self.guards or len(self.flow.defs.get(reg.id, ())) < 2:
+            return ()
+        cond, truth = self.guards[-1]
+        other = (*self.guards[:-1], (cond, not truth))
+        if any(item.block == self.block and item.guards == other for item in self.flow.defs[reg.id]):
+            return ()
+        return (self.machine(reg.id),)
 
     def bind(self, reg: Reg, machine: int) -> None:
         """`reg` is what `machine` holds; no instruction."""
