@@ -133,8 +133,9 @@ def _wide(w: Writer, index: int, pointer: int, at: int) -> int:
 
 def _pointer(w: Writer, buffer: Buffer, at: int) -> int:
     """The buffer's address. Under a condition in a loop it is loaded anew."""
-    key = ("pointer64", buffer.id)
-    at = w.places.of(key, min(at, w.outside(())))
+    again = w.again(at)
+    key = ("pointer64", buffer.id, again)
+    at = w.block if again else w.places.of(key[:2], min(at, w.outside(())))
     found = w.find(key, at)
     if found is None:
         found = w.fresh(2)

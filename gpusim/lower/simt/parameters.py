@@ -5,7 +5,8 @@ place is free, else through a register (LDC), which takes far longer: as the fir
 counter that is uniform itself.
 
 A load is cheap to repeat and a register is dear, so compilers repeat it. It stands in the first block that needs it, in front of an
-innermost loop, but inside a loop that holds loops. Blocks behind it use it again; a uniform register is not kept past another loop.
+innermost loop, but inside a loop that holds loops. Blocks behind it use it again; a uniform register is not kept past another loop. What a
+predicated access in a loop needs is loaded beside it, under its predicate; uniform instructions have none, so it is LDC.
 """
 
 from __future__ import annotations

@@ -92,18 +92,23 @@ class Writer:
         """The machine register with a parameter for an instruction in block `at` (None: the current one); `parameters.py` says where it is
         loaded."""
         at = self.block if at is None else at
-        if self.flow.loops[at] and self.flow.loops[at][0].header not in self.flow.nests:
+        again = self.again(at)
+        if not again and self.flow.loops[at] and self.flow.loops[at][0].header not in self.flow.nests:
             at = self.flow.loops[at][0].entry
-        key = ("param", reg, in_register)
+        key = ("param", reg, in_register or bool(again), again)
         for kind in (in_register,) if in_register else (False, True):
-            for block, machine in self.known.get(("param", reg, kind), ()):
+            for block, machine in self.known.get(("param", reg, kind, again), ()):
                 if self.flow.dominates(block, at) and self.flow.keeps(block, at, kind):
                     return machine
         size = words(self.params[reg].dtype)
-        found = self.fresh(size if in_register else 0)
-        self.emit("LDC" if in_register else "ULDC", (found,), (), at, bits=32 * max(1, size))
+        found = self.fresh(size if key[2] else 0)
+        self.emit("LDC" if key[2] else "ULDC", (found,), (), at, bits=32 * max(1, size))
         self.remember(key, at, found)
         return found
+
+    def again(self, at: int) -> tuple[Guard, ...]:
+        """The conditions under which a constant is loaded right where it is needed: of a predicated access in a loop."""
+        return self.guards if at == self.block and self.flow.loops[at] else ()
 
     def uniform(self, reg: int) -> bool:
         """Whether a uniform register holds `reg`: the counter of a loop that all lanes run alike."""
