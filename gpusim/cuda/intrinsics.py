@@ -152,6 +152,7 @@ pack_bf16 = Intrinsic("pack_bf16", "pack_bf16(lo, hi): two numbers rounded to bf
 pack_fp16 = Intrinsic("pack_fp16", "pack_fp16(lo, hi): two numbers rounded to float16 in a uint32.")
 unpack_bf16 = Intrinsic("unpack_bf16", "unpack_bf16(x): the two bfloat16 of a uint32 as float32: (lo, hi).")
 unpack_fp16 = Intrinsic("unpack_fp16", "unpack_fp16(x): the two float16 of a uint32 as float32: (lo, hi).")
+approx_div = Intrinsic("approx_div", "approx_div(x, y): x / y without the exact rounding, about 2 ulp (float32); div.full of PTX.")
 approx_exp2 = Intrinsic("approx_exp2", "approx_exp2(x): 2**x in one instruction, about 2 ulp (float32).")
 approx_log2 = Intrinsic("approx_log2", "approx_log2(x): log2(x) in one instruction, about 2 ulp (float32).")
 approx_rcp = Intrinsic("approx_rcp", "approx_rcp(x): 1 / x in one instruction, about 1 ulp (float32).")

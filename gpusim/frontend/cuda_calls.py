@@ -149,7 +149,7 @@ def reads(op: str, dtype: str) -> Handler:
     return handle
 
 
-_APPROX = {"exp2": "ex2", "log2": "lg2", "rcp": "rcp", "rsqrt": "rsqrt", "sin": "sin", "cos": "cos", "tanh": "tanh"}
+_APPROX = {"div": "div", "exp2": "ex2", "log2": "lg2", "rcp": "rcp", "rsqrt": "rsqrt", "sin": "sin", "cos": "cos", "tanh": "tanh"}
 _HALF1 = {
     "hneg": "neg",
     "habs": "abs",

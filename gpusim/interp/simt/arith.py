@@ -229,6 +229,7 @@ TEMPLATES: dict[str, str] = {
     "copysign": "np.copysign({0}, {1})",
     "mulhi": "A.mulhi({0}, {1})",
     "fdividef": "{0} / {1}",
+    "approx.div": "{0} / {1}",
     "fma": "A.fma({0}, {1}, {2})",
     "wrap": "np.where({0} < 0, {0} + {1}, {0})",
     "prmt": "A.prmt({0}, {1}, {2})",

@@ -27,6 +27,8 @@ OPS: dict[str, Rule] = {
     # one instruction of the special function unit, ftz, about 2 ulp; computed here like the exact function and rounded
     **_rows(1, "same", "approx.ex2 approx.lg2 approx.rcp approx.rsqrt approx.sin approx.cos approx.tanh"),
     **_rows(1, "same", "popc clz ffs brev bfind"),
+    # div.full of PTX: right for every divisor, about 2 ulp (fdividef: 0 for a divisor above 2**126)
+    **_rows(2, "same", "approx.div"),
     # with results below 2**-126: the same instruction between a test and two multiplications that run where it fails
     **_rows(1, "same", "fast.ex2"),
     # C semantics for integers: div and rem truncate; floordiv and mod are Python's

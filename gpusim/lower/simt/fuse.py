@@ -17,7 +17,7 @@ COMPARES = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 _LOGIC = frozenset(("and", "or", "xor"))
 _LAZY = frozenset(("add", "sub", "mul", "shl", "neg", "cvt"))
 _SIMPLE = frozenset(("add", "sub", "mul", "shl", "shr", "and", "or", "xor", "min", "max"))
-_SIGNS = frozenset(("add", "sub", "mul", "fma", "min", "max", "approx.rcp", "approx.rsqrt", "approx.ex2", "approx.lg2", "fdividef", *COMPARES))
+_SIGNS = frozenset(("add", "sub", "mul", "fma", "min", "max", "approx.rcp", "approx.rsqrt", "approx.ex2", "approx.lg2", "fdividef", "approx.div", *COMPARES))
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ def operation(w: Writer, item: Item) -> None:
         _special(w, stmt)
     elif stmt.op == "mov":
         _move(w, stmt)
-    elif stmt.op == "fdividef":
+    elif stmt.op in ("fdividef", "approx.div"):
         quotient(w, stmt)
     elif id(item) in w.fusion.either:
         _either(w, stmt)

@@ -174,7 +174,7 @@ def fast_exp(x, a, b, c, d):
 
 @cuda.jit(device=True)
 def divide(x, a, b, c, d):
-    return cuda.libdevice.fast_fdividef(a, x)
+    return cuda.approx_div(a, x)
 
 
 @cuda.jit(device=True)
