@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from gpusim import cuda
+
 FOLDER = Path(__file__).parents[2] / "examples"
 EXAMPLES = sorted(FOLDER.glob("*.py"))
 
@@ -40,7 +42,10 @@ def test_every_example_promises_something() -> None:
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.name)
 def test_example(example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    names = runpy.run_path(str(example), run_name="__main__")
+    try:
+        names = runpy.run_path(str(example), run_name="__main__")
+    finally:
+        cuda.set_gpu(None)
     out = capsys.readouterr().out
     for promise in PROMISES[example.name]:
         assert promise in out
