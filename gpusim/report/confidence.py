@@ -13,9 +13,13 @@ from importlib.resources import files
 
 from gpusim.trace.run import Run
 
+#: resources outside of the SMs' cores: how a kernel of threads does there is known less well
+MEMORY = frozenset({"DRAM", "L2 read", "L2 write", "SM fill", "SM store"})
+
 #: class -> whether a run belongs to it; the first that holds. What decides the error is how the kernel is fed, not its size.
 CLASSES: tuple[tuple[str, Callable[[Run], bool]], ...] = (
-    ("threads", lambda run: run.profile is not None),
+    ("threads, memory busiest", lambda run: run.profile is not None and _busiest(run) in MEMORY),
+    ("threads, SMs busiest", lambda run: run.profile is not None),
     ("narrow copies", lambda run: bool(run.notes)),
     ("no pipeline", lambda run: run.params.get("stages") == 1),
     ("pipelined, one CTA per SM", lambda run: run.occupancy.ctas_per_sm == 1),
@@ -40,9 +44,18 @@ def kernel_class(run: Run) -> str:
     return next(name for name, holds in CLASSES if holds(run))
 
 
+def family(run: Run) -> str:
+    """What an error is said of: a kernel of tiles by its name, kernels of threads all together."""
+    return run.kernel if run.profile is None else "threads"
+
+
+def _busiest(run: Run) -> str:
+    return max(run.bounds, key=run.bounds.__getitem__, default="")
+
+
 def errors_of(run: Run) -> Errors | None:
     """The errors of the class of `run` on its GPU; None where nothing was measured."""
-    found = _table().get(run.gpu, {}).get(run.kernel, {}).get(kernel_class(run))
+    found = _table().get(run.gpu, {}).get(family(run), {}).get(kernel_class(run))
     return Errors(int(found["cases"]), found["mape"], found["signed_mean"], found["p90"], found["worst"]) if found else None
 
 
