@@ -51,8 +51,8 @@ class Copies(Tensor):
         if reads is not None:
             self._source(site, reads, array, index if reads is g else reads.pick(index), kept if reads is g else reads.pick(kept), n)
         self.count_shared(site, g, element * item, n * item)
-        if site.access >= 0 and reads is not None:
-            self.launch.counts.requests[site.access] -= reads.warps
+        if site.access >= 0:  # what reads no byte makes no request to global memory
+            self.launch.counts.requests[site.access] -= g.warps
         values = [np.where(kept > j, array.data.take(np.clip(index + j, 0, array.data.size - 1)), array.data.dtype.type(0)) for j in range(n)]
         if self.launch.sanitize:
             for cell in self.cells(element, item, n):
