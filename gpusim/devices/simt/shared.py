@@ -34,6 +34,7 @@ class SharedPipe:
             "LDSM": self._shared_load,
             "STS": self._shared_store,
             "ATOMS": self._shared_atomic,
+            "ATOMS.POPC": self._shared_store,
             "LDG": self._load,
             "LDGSTS": self._copy,
             "LDGDEPBAR": self._commit,

@@ -97,7 +97,7 @@ def passes(byte: Array, active: Array | None, width: int) -> Array:
 
 
 def atomic_passes(words: Array, active: Array | None) -> Array:
-    """Passes of a shared atomic: equal words conflict like words of one bank. Shape (n,)."""
+    """Passes of a shared atomic: equal words conflict like words of one bank; not where `counts_lanes`. Shape (n,)."""
     n = len(words)
     cell = np.arange(n)[:, None] * 32 + (words & 31)
     cell = cell.ravel() if active is None else cell[active]

@@ -15,6 +15,7 @@ from gpusim.interp.simt.launch import Launch
 from gpusim.interp.simt.memory_global import GlobalMemory, last_lane
 from gpusim.interp.simt.shadow import MANY, Finding, Shadow
 from gpusim.interp.simt.state import at
+from gpusim.ir.simt.walk import counts_lanes
 
 Array = Any
 PATTERNS = 2048  # remembered at most, some KiB each
@@ -151,7 +152,7 @@ class SharedMemory(GlobalMemory):
         buffer = site.stmt.buffer
         item = DTYPES[buffer.dtype].itemsize
         element = self.shared_place(site, g, buffer, index, 1)
-        self.count_shared(site, g, element * item, item, atomic=True)
+        self.count_shared(site, g, element * item, item, atomic=not counts_lanes(site.stmt))
         if self.launch.sanitize:
             for cell in self.cells(element, item, 1):
                 self.report(site, g, self.shadow.atomic(g, cell, site.number), "changes (atomically)", element, buffer)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpusim.ir.simt.nodes import Assert, AsyncCopy, Atomic, Barrier, For, If, LdMatrix, Load, Mma, Op, Print, Reg, Sleep, Stmt, Store, Value, Warp, While
+from gpusim.ir.simt.nodes import Assert, AsyncCopy, Atomic, Barrier, For, If, Imm, LdMatrix, Load, Mma, Op, Print, Reg, Sleep, Stmt, Store, Value, Warp, While
 
 # field names by kind of statement: one value, several values
 _READS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -139,6 +139,12 @@ def read(body: Iterable[Stmt]) -> set[int]:
 def memory(body: Iterable[Stmt]) -> list[Any]:
     """Statements that touch memory, depth first."""
     return [stmt for stmt in walk(body) if isinstance(stmt, _MEMORY)]
+
+
+def counts_lanes(stmt: Atomic) -> bool:
+    """An atomic in shared memory that adds 1 to 32-bit integers and wants nothing back: the machine adds the number of lanes on a word."""
+    ones = stmt.op == "add" and all(isinstance(a, Imm) and a.value == 1 for a in stmt.args)
+    return ones and stmt.dst is None and stmt.buffer.space == "shared" and stmt.buffer.dtype in ("int32", "uint32")
 
 
 def contains(body: Iterable[Stmt], *kinds: type) -> bool:

@@ -98,6 +98,7 @@ _ROWS: dict[str, dict[str, str]] = {
         "RED": "atomic on global memory without result",
         "ATOMG": "atomic on global memory",
         "ATOMS": "atomic on shared memory",
+        "ATOMS.POPC": "adds the number of lanes on a word of shared memory",
         "SHFL": "shuffle",
         "MATCH": "match of a warp",
         "S2R": "thread number to register",

@@ -19,9 +19,12 @@ _LATENCY = {
     "I2F": 16, "F2I": 16, "POPC": 16, "FLO": 16, "DADD": 12, "DMUL": 12, "DFMA": 12, "BAR": 1, "ULDC": 3,
 }  # fmt: skip
 _FENCES = frozenset(("BAR", "BAR.RED", "BAR.GRID", "NOP", "WARPSYNC", "MEMBAR", "LDGDEPBAR", "DEPBAR", "BSYNC"))
-_MEMORY = frozenset(("LDG", "STG", "LDS", "STS", "LDL", "STL", "RED", "ATOMG", "ATOMS", "LDSM", "LDGSTS"))
-_WRITES = frozenset(("STG", "STS", "STL", "RED", "ATOMG", "ATOMS", "LDGSTS"))
-_SPACE = {"LDG": "g", "STG": "g", "RED": "g", "ATOMG": "g", "LDS": "s", "STS": "s", "ATOMS": "s", "LDSM": "s", "LDGSTS": "s", "LDL": "l", "STL": "l"}
+_MEMORY = frozenset(("LDG", "STG", "LDS", "STS", "LDL", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.POPC", "LDSM", "LDGSTS"))
+_WRITES = frozenset(("STG", "STS", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.POPC", "LDGSTS"))
+_SPACE = {
+    "LDG": "g", "STG": "g", "RED": "g", "ATOMG": "g", "LDS": "s", "STS": "s", "ATOMS": "s", "ATOMS.POPC": "s", "LDSM": "s", "LDGSTS": "s", "LDL": "l",
+    "STL": "l",
+}  # fmt: skip
 
 
 def latency(op: str) -> int:

@@ -25,7 +25,7 @@ from gpusim.ir.simt.nodes import (
     Value,
     Warp,
 )  # fmt: skip
-from gpusim.ir.simt.walk import itemsize
+from gpusim.ir.simt.walk import counts_lanes, itemsize
 from gpusim.lower.simt.address import address
 from gpusim.lower.simt.flow import Item
 from gpusim.lower.simt.operations import operation
@@ -107,7 +107,7 @@ def _atomic(w: Writer, item: Item) -> None:
     if shared and kind(stmt.buffer.dtype) in "fd":
         w.emit("LDS", (w.fresh(),), srcs)
         w.emit("FADD", (w.fresh(),), values)
-    op = "ATOMS" if shared else "RED" if stmt.dst is None else "ATOMG"
+    op = "ATOMS.POPC" if counts_lanes(stmt) else "ATOMS" if shared else "RED" if stmt.dst is None else "ATOMG"
     w.emit(op, dst, (*srcs, *values), access=item.access, bits=_bits(stmt.buffer, 1))
     if shared and kind(stmt.buffer.dtype) in "fd":
         w.emit("ISETP", (w.fresh(0),), dst)
