@@ -107,6 +107,15 @@ def test_two_tests_that_lead_to_one_place_are_one_branch() -> None:
     assert len(build(program(If(P, (test, If(Q, (ADD,), (), 4)), (), 3), seen, STORE)).blocks) == 4
 
 
+def test_a_loop_of_several_blocks_counts_at_its_begin() -> None:
+    """Unless the body reads the count behind its first block."""
+    blocks = build(program(For(I, imm(0), N, imm(1), (If(P, (STORE,), (STORE,), 5),), 4, 1), STORE)).blocks
+    first = next(b for b in blocks if isinstance(b.end, Branch) and b.end.cond == P)
+    assert [op.op for op in first.ops if isinstance(op, Op)] == ["add", "lt"]
+    blocks = build(program(For(I, imm(0), N, imm(1), (If(P, (ADD,), (STORE,), 5),), 4, 1), STORE)).blocks
+    assert next(b for b in blocks if isinstance(b.end, Branch) and b.end.cond == P).ops == ()
+
+
 def test_zero_step_and_stray_break_are_refused() -> None:
     with pytest.raises(GpusimError, match="t.py:4: the step of a range is 0"):
         build(program(For(I, imm(0), N, imm(0), (ADD,), 4)))

@@ -18,6 +18,7 @@ from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import AsyncCopy, Atomic, Break, Continue, For, If, Imm, LdMatrix, Load, Reg, Return, Simple, SimtProgram, Stmt, Store, Value, While
 from gpusim.ir.simt.walk import assigned, contains, itemsize, memory, writes
 from gpusim.lower.simt.code import Access, Block, Branch, Code, End, Exit, Jump
+from gpusim.lower.simt.early import early
 from gpusim.lower.simt.loops import Loop, certain, counted, folded, plain, uses, with_known
 from gpusim.lower.simt.merged import merged
 from gpusim.lower.simt.preheaders import preheaders
@@ -32,7 +33,7 @@ def build(program: SimtProgram) -> Code:
     builder = _Builder(program)
     builder.statements(program.body)
     tidied, registers = merged(tidy(builder.finished()), builder.registers)
-    blocks, accesses = _with_accesses(preheaders(tidied))
+    blocks, accesses = _with_accesses(early(preheaders(tidied)))
     static = max((b.offset + itemsize(b.dtype) * prod(b.shape) for b in program.buffers if b.space == "shared" and b.shape is not None), default=0)
     return Code(replace(program, registers=registers), tuple(blocks), tuple(accesses), shared_bytes=static, notes=program.notes)
 

@@ -136,8 +136,11 @@ def _either(w: Writer, stmt: Op) -> None:
 
 
 def _in_front(w: Writer, item: Item) -> int | None:
-    """The block in front of the loops that do not change the operands, for a register with one definition."""
+    """The block in front of the loops that do not change the operands, for a register with one definition. Predicates are few: none is held over
+    a loop with loops inside."""
     stmt: Any = item.stmt
+    if stmt.dst.dtype == "bool" and w.flow.loops[w.block] and w.flow.loops[w.block][-1].header in w.flow.nests:
+        return None
     if item.guards or w.flow.single(stmt.dst.id) is None or not w.flow.loops[w.block]:
         return None
     at = w.outside({v.id for v in _flat(w, stmt.args) if isinstance(v, Reg)})
