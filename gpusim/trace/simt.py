@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,6 +34,23 @@ class Counts:
     def add(self, other: Counts, times: int = 1) -> None:
         for name in ("warps", "lanes", "requests", "sectors", "lines", "wavefronts", "arrivals"):
             getattr(self, name).__iadd__(getattr(other, name) * times)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How much each CTA did. ctas: linear numbers; instructions: warp instructions of each; longest: those of its longest warp."""
+
+    ctas: np.ndarray
+    instructions: np.ndarray
+    longest: np.ndarray
+
+    @classmethod
+    def joined(cls, parts: Sequence[Work]) -> Work:
+        """All parts, by the numbers of the CTAs."""
+        names = ("ctas", "instructions", "longest")
+        ctas, instructions, longest = (np.concatenate([getattr(p, name) for p in parts] or [np.zeros(0, np.int64)]) for name in names)
+        order = np.argsort(ctas, kind="stable")
+        return cls(ctas[order], instructions[order], longest[order])
 
 
 @dataclass(slots=True)

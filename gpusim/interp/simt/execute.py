@@ -20,7 +20,7 @@ from gpusim.interp.simt.recording import finish
 from gpusim.interp.simt.schedule import Scheduler
 from gpusim.ir.simt.nodes import Atomic, Geometry, Print, SimtProgram
 from gpusim.lower.simt.code import Code
-from gpusim.trace.simt import Counts, CtaPath
+from gpusim.trace.simt import Counts, CtaPath, Work
 
 LANES = 1 << 16  # of a chunk: arrays of 256 KiB stay in the cache
 MEMORY = 1 << 27  # bytes of shared or local memory that a chunk holds at most
@@ -31,7 +31,8 @@ RESIDENT = 1 << 19  # lanes that run side by side when CTAs may wait for each ot
 @dataclass(frozen=True)
 class Executed:
     """counts: exact sums over the executed CTAs. paths: of the recorded CTAs. touched: distinct 32-byte sectors of each global buffer that were
-    read or written; read and written: of each kind. addresses: byte address of each global buffer's first element, as in the paths' sector ids."""
+    read or written; read and written: of each kind. addresses: byte address of each global buffer's first element, as in the paths' sector ids.
+    work: how much each CTA did, if asked for."""
 
     counts: Counts
     paths: dict[int, CtaPath]
@@ -41,6 +42,7 @@ class Executed:
     read: dict[str, int]
     written: dict[str, int]
     addresses: dict[str, int]
+    work: Work | None = None
 
 
 @lru_cache(maxsize=64)
@@ -72,12 +74,13 @@ def execute(
     sanitize: bool = True,
     shared: int | None = None,
     written: Mapping[int, np.ndarray] | None = None,
+    work: bool = False,
 ) -> Executed:
     """Run the kernel; arrays among the arguments are changed in place.
 
     `ctas`: linear numbers of the CTAs to run (x fastest), all by default. `record`: those of them whose paths are wanted. `shared`: dynamic
     shared memory in bytes (default: the geometry's). `written`: argument number -> bool array with shape and layout of the
-    argument, True where it holds something; stores mark it. Other arrays hold something everywhere.
+    argument, True where it holds something; stores mark it. Other arrays hold something everywhere. `work`: note how much each CTA does.
     Raises GpusimError for what a sanitizer finds.
     """
     program = code.program
@@ -96,11 +99,14 @@ def execute(
         sanitize,
         _shared_bytes(program, dynamic),
         frozenset(int(c) for c in record),
+        [] if work else None,
         locks,
     )
     with np.errstate(all="ignore"):
         for chunk in _chunks(chosen, launch, flow):
-            Scheduler(Machine(launch, chunk), flow).run()
+            machine = Machine(launch, chunk)
+            Scheduler(machine, flow).run()
+            machine.finish_work()
     return _result(launch)
 
 
@@ -142,4 +148,5 @@ def _result(launch: Launch) -> Executed:
         {name: a.count(a.read) for name, a in arrays.items()},
         {name: a.count(a.written) for name, a in arrays.items()},
         {name: a.address for name, a in arrays.items()},
+        None if launch.works is None else Work.joined(launch.works),
     )

@@ -13,7 +13,7 @@ from gpusim.interp.simt.arith import DTYPES
 from gpusim.interp.simt.compile import Compiled
 from gpusim.interp.simt.locks import Locks
 from gpusim.ir.simt.nodes import Buffer, Geometry, SimtProgram
-from gpusim.trace.simt import Counts, CtaPath
+from gpusim.trace.simt import Counts, CtaPath, Work
 
 Array = Any
 ALLOCATION = 512  # bytes to which allocations are aligned, as cudaMalloc does at least
@@ -58,6 +58,7 @@ class Launch:
     sanitize: bool
     shared_bytes: int
     record: frozenset[int] = frozenset()
+    works: list[Work] | None = None
     locks: Locks = Locks()
     paths: dict[int, CtaPath] = field(default_factory=dict)
     notes: dict[tuple[str, int], str] = field(default_factory=dict)

@@ -94,6 +94,8 @@ class Scheduler:
         counts = self.m.counts
         counts.warps[block] += g.warps
         counts.lanes[block] += g.size
+        if self.m.work is not None:
+            self.m.issued(g, len(self.blocks[block].instrs))
         if len(self.m.record_rows):
             recording.begin(self.m, g, block)
         if self.parked and self.blocks[block].ops:

@@ -10,6 +10,7 @@ from gpusim.errors import GpusimError
 from gpusim.interp.simt.compile import Site
 from gpusim.interp.simt.groups import Group, Space
 from gpusim.interp.simt.launch import Launch
+from gpusim.trace.simt import Work
 
 Array = Any
 CLOCK_STEP = 64  # values know no time: a clock is a counter that moves on at every reading, about as fast as a loop around it would
@@ -30,7 +31,23 @@ class State:
         self.recorded_rows = np.array([c in launch.record for c in ctas.tolist()], bool)
         self.record_rows = np.flatnonzero(self.recorded_rows)
         self.touches: dict[int, Any] = {}
+        self.work: Array | None = None if launch.works is None else np.zeros((self.space.ctas, self.space.warps), np.int64)
         self.specials: dict[Any, Any] = {}
+
+    def issued(self, g: Group, instructions: int) -> None:
+        """Every warp of g issues so many."""
+        assert self.work is not None
+        if g.lanes is not None:
+            self.work.reshape(-1)[g.warp_ids] += instructions
+        elif g.cols is None:
+            self.work[slice(None) if g.rows is None else g.rows] += instructions
+        else:
+            self.work[np.ix_(np.arange(self.space.ctas) if g.rows is None else g.rows, g.warp_ids)] += instructions
+
+    def finish_work(self) -> None:
+        """Tell the launch how much each CTA did."""
+        if self.work is not None and self.launch.works is not None:
+            self.launch.works.append(Work(self.ctas, self.work.sum(axis=1), self.work.max(axis=1)))
 
     def fetch(self, g: Group, number: int, dtype: Any) -> Array:
         """A register in g's layout; zero if nothing was assigned."""

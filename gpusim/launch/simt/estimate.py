@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean, stdev
 
 from gpusim.devices.simt.result import SmRun
@@ -62,7 +62,21 @@ class Paths:
 
 
 def estimate(on: Bench, load: Load, paths: Sequence[CtaPath], mean: float, *, exact: bool, timeline: bool) -> Estimate:
-    """paths: those of the load's CTAs that were recorded, in order. mean: warp instructions of a CTA, over the whole launch."""
+    """paths: those of the load's CTAs that were recorded, in order. mean: warp instructions of a CTA, over the whole launch.
+
+    Where some are left out, an SM takes at least as long as the CTAs that must be kept.
+    """
+    made = _estimate(on, load, paths, load.mean or mean, exact=exact, timeline=timeline)
+    kept = [p for p in paths if p.cta in load.keep]
+    if made.whole or not kept or len(paths) == len(load.ctas):
+        return made
+    alone, said = _loops(on, Paths(kept, path_instructions(on.ready.code, kept), shape(on.ready.code)), list(range(len(kept))), len(kept), BUDGET, False)
+    if alone.cycles <= made.run.cycles:
+        return made
+    return Estimate(replace(made.run, cycles=alone.cycles), (*made.said, *said, "the CTA with the longest warp decides"))
+
+
+def _estimate(on: Bench, load: Load, paths: Sequence[CtaPath], mean: float, *, exact: bool, timeline: bool) -> Estimate:
     number, slots = len(load.ctas), on.ready.held.ctas_per_sm
     held = Paths(paths, path_instructions(on.ready.code, paths), shape(on.ready.code))
     everything = list(range(len(paths)))

@@ -16,12 +16,15 @@ from gpusim.spec.resolve import Machine
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """SM `sm` runs `ctas` in this order and stands for `sms` SMs. `first`: how many CTAs the chip starts before its first one."""
+    """SM `sm` runs `ctas` in this order and stands for `sms` SMs. `first`: how many CTAs the chip starts before its first one. `keep`: those that
+    are timed whatever is left out. `mean`: warp instructions of a CTA, where this SM's differ from other SMs'."""
 
     sm: int
     ctas: tuple[int, ...]
     sms: int
     first: int
+    keep: tuple[int, ...] = ()
+    mean: float | None = None
 
 
 def placement(machine: Machine, ctas: int, ctas_per_sm: int) -> np.ndarray:

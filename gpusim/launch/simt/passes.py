@@ -13,7 +13,7 @@ from gpusim.launch.simt.memory import Footprint
 from gpusim.launch.simt.prepare import Ready
 from gpusim.launch.simt.skeleton import skeleton
 from gpusim.launch.simt.static import data_dependence
-from gpusim.trace.simt import Counts, CtaPath
+from gpusim.trace.simt import Counts, CtaPath, Work
 
 MOST = 64  # entries of a memo
 
@@ -21,20 +21,21 @@ MOST = 64  # entries of a memo
 @dataclass(frozen=True, slots=True)
 class Passed:
     """counts: of the whole launch, exact unless `said` tells otherwise. paths: of the CTAs asked for. prints: what the launch touches, by
-    buffer. executed: the result of the execution that recorded. said: what was not executed."""
+    buffer. executed: the result of the execution that recorded. said: what was not executed. work: how much each CTA of the launch did, if noted."""
 
     counts: Counts
     paths: dict[int, CtaPath]
     prints: dict[str, Footprint]
     executed: Any
     said: str = ""
+    work: Work | None = None
 
 
 def execute_all(ready: Ready, args: Sequence[Any], record: Iterable[int], **options: Any) -> Passed:
     """Every CTA with the caller's arrays, which hold the results afterwards. options: for `interp.simt.execute`."""
     arrays = backing(args, ready.code.program, copy=False)
     done = execute(ready.code, ready.geometry, arrays, record=sorted(record), **options)
-    return Passed(done.counts, done.paths, exact_prints(done), done)
+    return Passed(done.counts, done.paths, exact_prints(done), done, work=done.work)
 
 
 def probe(ready: Ready, args: Sequence[Any], cta: int) -> float | None:

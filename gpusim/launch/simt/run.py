@@ -25,11 +25,13 @@ from gpusim.launch.simt.sample import recorded
 from gpusim.launch.simt.timing import bench, tracks
 from gpusim.launch.simt.timing_only import execute_some
 from gpusim.launch.simt.traffic import traffic
+from gpusim.launch.simt.uneven import Again, again, is_uneven, uneven_loads
 from gpusim.lower.simt.code import Code
 from gpusim.spec.device import GpuSpec
 from gpusim.trace.counters import Counters
 from gpusim.trace.profile import Profile
 from gpusim.trace.run import Protocol, Run
+from gpusim.trace.simt import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,23 @@ class Begun:
         """The value pass; results stand in the arrays afterwards if `values`. options: for `interp.simt.execute`. Returns what that gives."""
         self.kept = self._choose()
         wanted = {cta for kept in self.kept for cta in kept}
-        self.passed = execute_all(self.ready, self.args, wanted, **options) if values else execute_some(self.ready, self.args, wanted)
+        second = None if self.exact else again(self.ready, self.args)
+        noted = second is not None
+        if values:
+            self.passed = execute_all(self.ready, self.args, wanted, work=noted, **options)
+        else:
+            self.passed = execute_some(self.ready, self.args, wanted, work=noted)
+        if second is not None and self.passed.work is not None and is_uneven(self.passed.work):
+            self.passed = self._choose_again(second, self.passed, self.passed.work)
         return self.passed.executed
+
+    def _choose_again(self, second: Again, passed: Passed, work: Work) -> Passed:
+        """CTAs differ: other SMs are timed, and the paths of their CTAs come from a second execution."""
+        slots = self.ready.held.ctas_per_sm
+        self.loads = uneven_loads(self.ready.machine, slots, work)
+        self.kept = [recorded(load, slots, load.mean, self.exact) for load in self.loads]
+        said = "CTAs differ: timed are the SM with the longest warp, the one with most to do, and typical ones for the others"
+        return replace(passed, paths=second.paths(sorted({cta for kept in self.kept for cta in kept})), said="; ".join(filter(None, (passed.said, said))))
 
     def _choose(self) -> list[tuple[int, ...]]:
         """Of each load the CTAs whose paths are recorded. One in the middle of the grid tells how long they are."""

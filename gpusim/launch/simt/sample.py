@@ -29,7 +29,7 @@ APART = 1 << 44
 def recorded(load: Load, ctas_per_sm: int, length: float | None, exact: bool) -> tuple[int, ...]:
     """CTAs of the load whose paths are kept: all, or some spread evenly over them. length: warp instructions of a CTA, if known.
 
-    Whole waves, for paths of part of a wave tell little; one wave at least, whatever it costs.
+    Whole waves, for paths of part of a wave tell little; one wave at least, whatever it costs. `load.keep` is among them.
     """
     number = len(load.ctas)
     most = max(ctas_per_sm * (WAVES if length else WAVES_UNKNOWN), LEAST_CTAS)
@@ -37,7 +37,7 @@ def recorded(load: Load, ctas_per_sm: int, length: float | None, exact: bool) ->
         most = max(ctas_per_sm, min(most, int(BUDGET / length) // ctas_per_sm * ctas_per_sm))
     if exact or number <= most * (SLACK if most > ctas_per_sm else 1.0):
         return load.ctas
-    return tuple(load.ctas[i * number // most] for i in range(most))
+    return tuple(sorted({load.ctas[i * number // most] for i in range(most)} | set(load.keep)))
 
 
 def copies(paths: Sequence[CtaPath], number: int) -> list[CtaPath]:

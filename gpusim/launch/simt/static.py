@@ -59,12 +59,17 @@ def index_of(stmt: Simple) -> tuple[tuple[Buffer, Value], ...]:
 
 def data_dependence(code: Code) -> Dependence | None:
     """The first branch, address or predicate of an access that depends on loaded data; None proves that there is none."""
+    return min(dependences(code), key=lambda d: d.line, default=None)
+
+
+def dependences(code: Code) -> list[Dependence]:
+    """Every branch, address or predicate of an access that depends on loaded data."""
     taint = _Taint(code)
     found = [d for block in code.blocks for item in items(block.ops) if (d := taint.of_item(item)) is not None]
     for block in code.blocks:
         if isinstance(block.end, Branch) and (origins := taint.of(block.end.cond)):
             found.append(Dependence(block.end.line or block.line, "a branch", origins))
-    return min(found, key=lambda d: d.line, default=None)
+    return found
 
 
 class _Taint:

@@ -26,17 +26,18 @@ FEW_CTAS, FEW_THREADS = 2_000, 2_000_000
 STRATA, EACH = 16, 16
 
 
-def execute_some(ready: Ready, args: Sequence[Any], record: Iterable[int]) -> Passed:
+def execute_some(ready: Ready, args: Sequence[Any], record: Iterable[int], *, work: bool = False) -> Passed:
     """Counts of the whole launch and the recorded paths; the caller's arrays stay as they are.
 
     Where branches and addresses do not depend on loaded data, arrays of zeros serve. GpusimError if they do and an array has no data.
+    work: note how much each CTA does, where all are executed.
     """
     wanted = sorted(record)
     dependence = data_dependence(ready.code)
     if dependence is not None:
         _need_data(ready, args, dependence)
         held = backing(args, ready.code.program, copy=True)
-        return _whole(ready, held, wanted) if _few(ready) else _strata(ready, held, wanted, f"its ways depend on data (line {dependence.line})")
+        return _whole(ready, held, wanted, work) if _few(ready) else _strata(ready, held, wanted, f"its ways depend on data (line {dependence.line})")
     held = scratch(args, ready.code.program)
     ready = without_values(ready)
     regular = periods(ready.code, ready.facts)
@@ -67,9 +68,9 @@ def _need_data(ready: Ready, args: Sequence[Any], dependence: Dependence) -> Non
         raise GpusimError(what, where=f"{program.file or program.name}:{dependence.line}", hint="Pass an array with data.")
 
 
-def _whole(ready: Ready, held: Sequence[Any], wanted: Sequence[int]) -> Passed:
-    done = execute(ready.code, ready.geometry, held, record=wanted, sanitize=False)
-    return Passed(done.counts, done.paths, exact_prints(done), done)
+def _whole(ready: Ready, held: Sequence[Any], wanted: Sequence[int], work: bool = False) -> Passed:
+    done = execute(ready.code, ready.geometry, held, record=wanted, sanitize=False, work=work)
+    return Passed(done.counts, done.paths, exact_prints(done), done, work=done.work)
 
 
 def _strata(ready: Ready, held: Sequence[Any], wanted: Sequence[int], why: str) -> Passed:
