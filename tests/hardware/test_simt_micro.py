@@ -148,6 +148,8 @@ PROBES: list[tuple[str, dict[str, Any], float]] = [
     ("barrier", {"kind": "__syncwarp", "warps": 16}, 0.05),
     ("shfl_bfly", {"kind": "latency"}, 0.05),
     ("shfl_idx", {"kind": "latency"}, 0.05),
+    *(("ffma_issue", {"ilp": ilp, "warps": warps}, 0.05) for ilp in (1, 2, 4, 8) for warps in (1, 4, 16, 32)),
+    *((name, {"kind": kind}, 0.05) for name in ("iadd3", "imad", "lop3", "shf", "fadd", "dfma") for kind in ("latency", "throughput")),
 ]
 
 
