@@ -96,6 +96,7 @@ class Simt(Part):
     code_fetch: Cycles = Field(description="what a jump to an instruction that is not at hand takes longer")
     queue: Cycles = Field(description="work for the SM's memory pipeline that may wait before a sub-core must hold back more of it")
     latency_per_wavefront: Cycles = Field(description="latency of a shared-memory access for each wavefront after the first")
+    constant_address: Cycles = Field(description="cycles in which the SM's constant memory serves one of the different addresses of a load by index")
     l2_request_rate: Hertz = Field(description="lines from which L2 serves sectors per second, whole chip, when each request wants one sector")
     dram_request_rate: Hertz = Field(description="lines that DRAM opens per second, whole chip, when each request wants one sector")
     l2_wait: Nanoseconds = Field(description="service time in the mean wait of a request for L2 behind other SMs' requests, M/D/1")

@@ -33,6 +33,7 @@ class SimtCosts:
     code_fetch: float
     queue: float
     latency_per_wavefront: float
+    constant_address: float
     l2_request_rate: float
     dram_request_rate: float
     l2_wait: float

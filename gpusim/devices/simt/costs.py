@@ -90,7 +90,8 @@ def _issue(instr: Instr, reads: tuple[int, int, bool], behind: Sequence[Instr], 
         latency = max(latency, simt.guard_latency)
     if instr.op == "SHFL" and len(instr.srcs) > 1:
         latency += simt.shuffle_index
-    kind = _KINDS.get(instr.op, SHARED if name == "lsu" else PLAIN)
+    indexed = instr.op == "LDC" and instr.access is not None
+    kind = _KINDS.get(instr.op, SHARED if name == "lsu" or indexed else PLAIN)
     first, again, goes_on = reads
     needs = dict.fromkeys(instr.srcs + instr.dst)
     far = tuple(r for r in instr.srcs if uses.pipe(r) != name)

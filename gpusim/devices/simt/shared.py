@@ -20,7 +20,7 @@ class SharedPipe:
     """One data stage that takes a wavefront a cycle, in the order in which instructions are issued. A sub-core may have
     `depth` cycles of work waiting there; then it issues no more of it."""
 
-    __slots__ = ("free", "busy", "depth", "memory", "position", "handlers", "per_wavefront", "copy_latency")
+    __slots__ = ("free", "busy", "depth", "memory", "position", "handlers", "per_wavefront", "copy_latency", "constants", "per_address")
 
     def __init__(self, machine: Machine, memory: MemoryPath, position: dict[int, int]) -> None:
         simt = machine.simt
@@ -29,6 +29,7 @@ class SharedPipe:
         self.memory, self.position = memory, position
         self.copy_latency = machine.cp_async_latency
         self.per_wavefront = simt.latency_per_wavefront
+        self.constants, self.per_address = 0.0, simt.constant_address
         handlers: dict[str, Callable[[Warp, Issue, Touch, float], float]] = {
             "LDS": self._shared_load,
             "LDSM": self._shared_load,
@@ -52,6 +53,8 @@ class SharedPipe:
         touch = _NOTHING
         if instr.access is not None:
             touch = warp.path.touches[warp.at][self.position[instr.access]]
+        if instr.op == "LDC":
+            return self._constant(ins, touch, t)
         handler = self.handlers.get(instr.op)
         if handler is None:
             done = self._stage(t, max(1, touch.wavefronts)) + ins[4] - 1
@@ -60,6 +63,13 @@ class SharedPipe:
         else:
             done = handler(warp, ins, touch, t)
         return max(t + ins[3], self.free - self.depth), done
+
+    def _constant(self, ins: Issue, touch: Touch, t: float) -> tuple[float, float]:
+        """Constant memory gives one address at a time to the whole SM, to all lanes that want it."""
+        if not touch.lanes:
+            return t + 1, t + 1
+        self.constants = end = max(self.constants, t) + touch.wavefronts * self.per_address
+        return max(t + ins[3], end - self.depth), end - self.per_address + ins[4]
 
     def _stage(self, t: float, cycles: float) -> float:
         """Book the data stage; returns when the last wavefront is through."""
