@@ -6,6 +6,7 @@ of reconvergence, every group of lanes issues the instruction that waits for the
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
@@ -46,6 +47,8 @@ PLACES: dict[tuple[str, tuple[str, ...]], tuple[str, tuple[str, ...]]] = {
     ("shared", ("store",)): ("shared_store", ("requests", "wavefronts", "conflicts")),
     ("shared", ("atomic", "red")): ("shared_atomic", ("requests", "wavefronts")),
 }
+#: how spilled registers move; these instructions have no Access
+SPILLS = {"LDL": "local_load", "STL": "local_store"}
 #: counters that stay in the report even where they are 0, because the kernel could have had them
 ALWAYS = ("l1_load_sectors", "l1_store_sectors")
 
@@ -63,7 +66,22 @@ def counters(code: Code, counts: Counts) -> Counters:
         for name, pipes in PIPES.items():
             out[name] += sum(mix[p] for p in pipes)
     out |= _memory(access_costs(code, counts))
+    for name, value in _spilled(code, counts).items():
+        out[name] = out.get(name, 0) + value
     return {name: value for name, value in out.items() if value or name in ALWAYS or name in ("instructions", "thread_instructions")}
+
+
+def _spilled(code: Code, counts: Counts) -> Counters:
+    """Loads and stores of registers in local memory, where lanes stand side by side: 4 sectors for 32 lanes and 32 bits."""
+    out: Counters = {}
+    for _, lanes, issued in _blocks(code, counts):
+        for instr, times in issued:
+            if instr.op in SPILLS and instr.access is None and times:
+                prefix = SPILLS[instr.op]
+                sectors = times * math.ceil(lanes / times * instr.bits / 8 / SECTOR)
+                out[f"{prefix}_requests"] = out.get(f"{prefix}_requests", 0) + times
+                out[f"{prefix}_sectors"] = out.get(f"{prefix}_sectors", 0) + sectors
+    return out
 
 
 def _blocks(code: Code, counts: Counts) -> Iterator[tuple[Block, int, list[tuple[Instr, int]]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from gpusim.errors import GpusimError
@@ -53,11 +53,13 @@ def prepare(kernel: Any, geometry: Geometry, args: Sequence[Any], spec: GpuSpec,
 
 
 def ready(code: Code, known: LaunchFacts, geometry: Geometry, spec: GpuSpec, registers: int | None, clock_mhz: float | None) -> Ready:
-    """Lowered `code` on `spec`. registers: per thread, instead of the estimate of `code`."""
+    """Lowered `code` on `spec`. registers: per thread, instead of the estimate of `code`; what does not fit is spilled."""
+    from gpusim.lower.simt.select import limited
+
     if registers is not None:
         if not 1 <= registers <= spec.sm.max_registers_per_thread:
             raise GpusimError(f"registers = {registers}; a thread has 1 to {spec.sm.max_registers_per_thread}.", where=spec.name)
-        code = replace(code, registers=registers)
+        code = limited(code, known, registers)
     shared = code.shared_bytes + geometry.shared_bytes
     if shared > spec.sm.shared_max_per_cta:
         what = f"one block needs {shared} bytes of shared memory; {spec.sm.shared_max_per_cta} is the most."

@@ -10,8 +10,8 @@ The folder in the order of its passes:
    disappears into other instructions), `places` (where shared values are computed).
 5. Selection (`select.select`), a statement at a time: `statements`; pure operations in `operations`, with `table` (a chain for each operation and type),
    `quotient`, and `parameters`; addresses in `address`, with `sums` and `strides`; ends of blocks in `control`. `writer` is the state.
-6. After it: `schedule` (order of issue), `registers` (how many, how many warps that leaves), `balance` (ALU or FMA pipe). `mnemonics` names every
-   instruction and its pipe.
+6. After it: `schedule` (order of issue), `registers` (how many, how many warps that leaves), `balance` (ALU or FMA pipe), `spills` (what has no
+   register). `mnemonics` names every instruction and its pipe.
 
 `sharing` lets launches that lead to the same code share it.
 """

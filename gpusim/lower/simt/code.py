@@ -80,7 +80,8 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """registers: 32-bit registers per thread (estimated, or given), for occupancy; spills: of those, in local memory."""
+    """registers: 32-bit registers per thread (estimated, or given), for occupancy; spills: of those that are
+    needed, in local memory: STL and LDL without an Access."""
 
     program: SimtProgram
     blocks: tuple[Block, ...]

@@ -16,31 +16,31 @@ MOST = 255
 #: registers of an SM, and threads: with so few a thread the threads are the limit
 _FILE, _THREADS = 65536, 2048
 FREE = _FILE // _THREADS
-_EXTRA = 4
-_SHARE = 1.0
+#: what the live values do not show
+EXTRA = 4
 
 
 def estimate(blocks: Sequence[Sequence[Instr]], succ: Sequence[Sequence[int]], size: dict[int, int]) -> int:
     """Registers per thread, before rounding to the granule of the hardware."""
-    live_in = _liveness(blocks, succ)
+    live_in = liveness(blocks, succ)
     most = 0
     for b, rows in enumerate(blocks):
         live = 0
         for s in succ[b]:
             live |= live_in[s]
-        words = _words(live, size)
-        most = max(most, words)
+        count = words(live, size)
+        most = max(most, count)
         for row in reversed(rows):
             for r in row.dst:
                 if live >> r & 1 and r not in row.srcs:
                     live ^= 1 << r
-                    words -= size.get(r, 1)
+                    count -= size.get(r, 1)
             for r in row.srcs:
                 if not live >> r & 1:
                     live |= 1 << r
-                    words += size.get(r, 1)
-            most = max(most, words)
-    return max(LEAST, round(most * _SHARE) + _EXTRA)
+                    count += size.get(r, 1)
+            most = max(most, count)
+    return max(LEAST, most + EXTRA)
 
 
 def allocated(registers: int) -> int:
@@ -53,7 +53,8 @@ def resident(registers: int) -> int:
     return min(_THREADS, _FILE // allocated(registers)) // 32 // 4 * 4
 
 
-def _words(live: int, size: dict[int, int]) -> int:
+def words(live: int, size: dict[int, int]) -> int:
+    """32-bit registers of a mask of virtual registers."""
     total = 0
     while live:
         low = live & -live
@@ -62,7 +63,8 @@ def _words(live: int, size: dict[int, int]) -> int:
     return total
 
 
-def _liveness(blocks: Sequence[Sequence[Instr]], succ: Sequence[Sequence[int]]) -> list[int]:
+def liveness(blocks: Sequence[Sequence[Instr]], succ: Sequence[Sequence[int]]) -> list[int]:
+    """Mask of the registers that live at the begin of each block."""
     use, kill = [0] * len(blocks), [0] * len(blocks)
     for b, rows in enumerate(blocks):
         for row in rows:

@@ -20,6 +20,7 @@ from gpusim.lower.simt.fuse import fuse
 from gpusim.lower.simt.operations import held
 from gpusim.lower.simt.places import places
 from gpusim.lower.simt.schedule import REACHES, schedule
+from gpusim.lower.simt.spills import spill
 from gpusim.lower.simt.statements import statement
 from gpusim.lower.simt.uniform import divergent
 from gpusim.lower.simt.vectorise import vectorise
@@ -30,7 +31,8 @@ from gpusim.lower.simt.writer import Writer
 def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int | None = None) -> Code:
     """`code` with instructions, machine registers, and registers per thread. Neighbouring loads of shared memory become wide ones before.
 
-    Registers: `given_registers`, else the estimate, but not more than `program.max_registers`; what is above is spilled.
+    Registers: `given_registers`, else the estimate, but not more than `program.max_registers`; what is above is spilled. A Code that was
+    selected before may be given again.
     """
     code = vectorise(coalesced(split(directed(code, facts))))
     flow = analyse(code)
@@ -39,11 +41,16 @@ def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int
     for block in code.blocks:
         w.block = block.id
         _block(w, block.id)
-    rows, wanted = _finish(w, splits, given_registers or code.program.max_registers or registers.MOST)
-    count = given_registers or min(wanted, registers.MOST, code.program.max_registers or registers.MOST)
-    spills = 0 if given_registers else wanted - count
+    most = given_registers or min(registers.MOST, code.program.max_registers or registers.MOST)
+    rows, wanted = _finish(w, splits, most)
+    rows, spills = spill(rows, w.flow.succ, w.size, most) if wanted > most else (rows, 0)
     blocks = tuple(replace(b, instrs=tuple(r)) for b, r in zip(code.blocks, rows, strict=True))
-    return replace(code, blocks=blocks, machine_registers=w.next, registers=count, spills=spills)
+    return replace(code, blocks=blocks, machine_registers=w.next, registers=given_registers or min(wanted, most), spills=spills)
+
+
+def limited(code: Code, facts: LaunchFacts, registers: int) -> Code:
+    """Selected `code` with that many registers per thread: as it is if they are enough, else selected again for them."""
+    return replace(code, registers=registers) if registers >= code.registers and not code.spills else select(code, facts, given_registers=registers)
 
 
 def _writer(flow: Flow, regs: frozenset[int]) -> Writer:
