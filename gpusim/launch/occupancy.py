@@ -34,6 +34,13 @@ def occupancy(foot: Footprint, spec: GpuSpec) -> Occupancy:
     return Occupancy(limits[limiter], limiter, limits, foot.warps, foot.registers, foot.shared_bytes, foot.spills)
 
 
+def warps_per_subcore(registers: int, spec: GpuSpec) -> int:
+    """Warps with so many registers a thread that one sub-core holds."""
+    sm = spec.sm
+    per_warp = -(-registers * WARP_LANES // sm.register_granule) * sm.register_granule
+    return min(sm.max_warps // sm.subcores, sm.registers // sm.subcores // per_warp)
+
+
 def register_limit(warps: int, spec: GpuSpec) -> int:
     """Registers a thread may have so that one CTA of `warps` warps fits an SM."""
     sm = spec.sm

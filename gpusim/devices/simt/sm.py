@@ -8,6 +8,7 @@ from math import nextafter
 from gpusim.devices.simt.costs import BARRIER, COPIES, ENDING, GRID, PIPES, Compiled, Issue, compile_code
 from gpusim.devices.simt.memory import MemoryPath, Surroundings
 from gpusim.devices.simt.result import REASONS, CtaTimes, LineCost, Moment, SmRun
+from gpusim.devices.simt.room import Room, places
 from gpusim.devices.simt.shared import SharedPipe
 from gpusim.devices.simt.subcore import INF, SubCore, Warp
 from gpusim.errors import GpusimError
@@ -26,15 +27,24 @@ _LG_OPS = frozenset(("LDG", "STG", "LDL", "STL", "ATOMG", "RED"))
 PathOf = Sequence[CtaPath] | Callable[[int], CtaPath | None]
 
 
-def run_sm(code: Code, ctas: PathOf, ctas_per_sm: int, machine: Machine, memory: Surroundings | None = None, *, timeline: bool = False) -> SmRun:
-    """Time of the CTAs that one SM runs, in this order, at most `ctas_per_sm` at once.
+def run_sm(
+    code: Code,
+    ctas: PathOf,
+    ctas_per_sm: int,
+    machine: Machine,
+    memory: Surroundings | None = None,
+    *,
+    room: Room | None = None,
+    timeline: bool = False,
+) -> SmRun:
+    """Time of the CTAs that one SM runs, in this order, at most `ctas_per_sm` whole ones at once; with `room`, a CTA starts where warps have ended.
 
     ctas: their paths, or a function that gives the i-th path and None behind the last. Raises GpusimError if warps wait for each
     other for ever, or for an instruction without a cost.
     """
     if ctas_per_sm < 1:
         raise GpusimError(f"ctas_per_sm is {ctas_per_sm}; an SM must hold at least one CTA")
-    return Sm(compile_code(code, machine), ctas, ctas_per_sm, machine, memory or Surroundings(), timeline).run(code)
+    return Sm(compile_code(code, machine), ctas, ctas_per_sm, machine, memory or Surroundings(), room, timeline).run(code)
 
 
 def _caches(compiled: Compiled, machine: Machine) -> list[InstructionCache]:
@@ -61,9 +71,9 @@ class Sm:
     """State of the run. `why`, `stalls`, `waited`, `throttle` are what the sub-cores read and write in their loop;
     woken: warps of other sub-cores became ready just now, so that the one that runs must look who is next."""
 
-    def __init__(self, compiled: Compiled, ctas: PathOf, slots: int, machine: Machine, around: Surroundings, timeline: bool) -> None:
+    def __init__(self, compiled: Compiled, ctas: PathOf, slots: int, machine: Machine, around: Surroundings, room: Room | None, timeline: bool) -> None:
         simt = machine.simt
-        self.compiled, self.machine, self.slots = compiled, machine, slots
+        self.compiled, self.machine, self.slots, self.room = compiled, machine, slots, room
         self.paths = ctas if callable(ctas) else (lambda i: ctas[i] if i < len(ctas) else None)
         self.why = compiled.why
         self.stalls = [0.0] * len(REASONS)
@@ -129,11 +139,11 @@ class Sm:
         cta = _Cta(path.cta, start, len(path.warps))
         self.running += 1
         self.woken = True
-        places = self._places(len(path.warps))
+        where = places(self.population, self.next_cta, len(path.warps))
         for number, warp_path in enumerate(path.warps):
             warp = Warp(self.age, path.cta, number, warp_path, self.compiled.registers, start)
             self.age += 1
-            place = places[number]
+            place = where[number]
             self.population[place] += 1
             self.owner[warp.age] = cta
             core = self.subcores[place]
@@ -143,17 +153,6 @@ class Sm:
                 warp.ins = warp.code[0]
                 warp.ready = start
                 core.add(warp, start)
-
-    def _places(self, warps: int) -> list[int]:
-        """Sub-cores of a new CTA's warps: dealt in turn, beginning one further for each CTA where the CTA fills all alike, else at the emptiest.
-
-        Measured kernels whose odd or eighth warps run longer show that warp w is not always on sub-core w mod 4.
-        """
-        count = len(self.population)
-        start = self.next_cta % count
-        if warps % count:
-            start = min(((start + i) % count for i in range(count)), key=lambda i: self.population[i])
-        return [(start + i) % count for i in range(warps)]
 
     def enter(self, warp: Warp, t: float, gap: float, why: int) -> tuple[float, int]:
         """Move `warp`, which issued the end of its block at t, to its next block with instructions: (cycles from t to the next issue, reason).
@@ -247,9 +246,15 @@ class Sm:
         if cta.alive == 0:
             self.done.append(cta)
             self.running -= 1
-            self._launch(cta.end + self.between)
+            if self.room is None:
+                self._launch(cta.end + self.between)
         elif cta.waiting and len(cta.waiting) == cta.alive:
             self._meet(cta)
+        while self.room is not None and self.upcoming is not None and self._fits(self.room, self.upcoming):
+            self._launch(end + self.between)
+
+    def _fits(self, room: Room, path: CtaPath) -> bool:
+        return room.fits(self.population, self.running, places(self.population, self.next_cta + 1, len(path.warps)))
 
     def _result(self, code: Code) -> SmRun:
         issued = sum(n * len(b) for n, b in zip(self.passes, self.compiled.blocks, strict=True))

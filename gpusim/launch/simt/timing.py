@@ -8,7 +8,9 @@ from itertools import groupby
 
 from gpusim.devices.simt.memory import Surroundings
 from gpusim.devices.simt.result import Moment, SmRun
+from gpusim.devices.simt.room import Room
 from gpusim.devices.simt.sm import run_sm
+from gpusim.launch.occupancy import warps_per_subcore
 from gpusim.launch.simt.counting import path_instructions
 from gpusim.launch.simt.memory import FirstTouch, Footprint, first_shares, from_dram, l1_bytes
 from gpusim.launch.simt.prepare import Ready
@@ -33,7 +35,8 @@ class Bench:
             where=FirstTouch(from_dram(code, paths, self.shares)).where,
             l1_bytes=l1_bytes(machine, held.shared_bytes_per_cta, self.ready.spec.sm.shared_reserved_per_cta, held.ctas_per_sm),
         )
-        run = run_sm(code, list(paths), held.ctas_per_sm, machine, memory, timeline=timeline)
+        room = Room(min(held.limits["CTA slots"], held.limits["shared memory"]), warps_per_subcore(held.registers_per_thread, self.ready.spec))
+        run = run_sm(code, list(paths), held.ctas_per_sm, machine, memory, room=room, timeline=timeline)
         counted = sum(path_instructions(code, paths))
         assert run.instructions == counted, f"law broken: the SM issued {run.instructions} warp instructions, the paths hold {counted}"
         return run

@@ -1,0 +1,35 @@
+"""Where the warps of a new CTA go, and whether there is room for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """ctas: CTAs that an SM holds at any time (slots, shared memory). warps: warps that one sub-core holds (slots, registers).
+
+    A warp that ends frees its place at once, so a new CTA may start while older ones still run their last warps. Evidence: of CTAs whose
+    warps last 1/8 to 8/8 of the longest, 75 % of the places are taken, not 56 % (`lane_trip`, pattern 4).
+    """
+
+    ctas: int
+    warps: int
+
+    def fits(self, population: Sequence[int], running: int, places: Sequence[int]) -> bool:
+        """Whether a CTA may start whose warps go to the sub-cores `places`. population: warps of each sub-core; running: CTAs."""
+        return running < self.ctas and all(population[p] + places.count(p) <= self.warps for p in set(places))
+
+
+def places(population: Sequence[int], number: int, warps: int) -> list[int]:
+    """Sub-cores of the warps of the CTA with this number: dealt in turn, beginning one further for each CTA where the CTA fills all alike,
+    else at the emptiest.
+
+    Measured kernels whose odd or eighth warps run longer show that warp w is not always on sub-core w mod 4.
+    """
+    count = len(population)
+    start = number % count
+    if warps % count:
+        start = min(((start + i) % count for i in range(count)), key=lambda i: population[i])
+    return [(start + i) % count for i in range(warps)]
