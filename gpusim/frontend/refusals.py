@@ -46,5 +46,5 @@ UNSUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Nonlocal: ("nonlocal", "Pass the value as an argument, or return it through an array."),
     ast.AsyncFor: ("async for", "Write a plain for."),
     ast.AsyncWith: ("async with", "Write the statements without it."),
-    ast.Match: ("match", "Write if and elif."),
+    ast.Match: ("a match with such a case", "Cases are integers, alternatives as in `case 1 | 2:`, `case name:` or `case _:`; for all else write if and elif."),
 }

@@ -12,11 +12,13 @@ from types import FunctionType
 from typing import Any
 
 from gpusim.errors import GpusimError
+from gpusim.frontend.match import rewritten
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`lines` are the function's own, from line `first` (1-based) of `file`; `tree` is its definition, with line numbers from 1 + `shift`."""
+    """`lines` are the function's own, from line `first` (1-based) of `file`; `tree` is its definition, whose first line is 1, with each `match`
+    rewritten to comparisons."""
 
     function: FunctionType
     file: str
@@ -53,7 +55,7 @@ def read(function: Callable[..., Any]) -> Source:
         raise GpusimError(
             f"{target.__name__} is no plain function.", where=f"{file}:{first}", hint="Write it with def, on lines of its own (no lambda, no async)."
         )
-    return Source(target, file, first, tuple(lines), body[0])
+    return Source(target, file, first, tuple(lines), rewritten(body[0]))
 
 
 _REMEDY = (

@@ -13,8 +13,10 @@ from gpusim.frontend.choices import each
 from gpusim.frontend.context import Context
 from gpusim.frontend.inline import always_returns, give_back, has_return
 from gpusim.frontend.logic import condition
+from gpusim.frontend.match import Subject
 from gpusim.frontend.operands import Array, Group, Operand, Scalar, Static, described
 from gpusim.frontend.refusals import UNSUPPORTED
+from gpusim.frontend.typing import is_integer
 from gpusim.frontend.variables import assign, copies, meet
 from gpusim.ir.simt.nodes import Assert, Atomic, Break, If, Imm, Return, Value
 
@@ -111,6 +113,14 @@ def _assign(ctx: Context, node: ast.Assign) -> None:
         assign_target(ctx, target, value)
         if isinstance(target, ast.Name):
             value = ctx.frame.env[target.id].operand
+
+
+def _subject(ctx: Context, node: Subject) -> None:
+    """What a match compares, once."""
+    value = ctx.scalar(ctx.evaluate(ctx, node.value), node.value, "The subject of this match")
+    if not is_integer(value.dtype) and value.dtype != "bool":
+        ctx.refuse(node, f"The subject of this match is {value.dtype}; it must be an integer.", "Write if and elif, or cast it: match int32(x).")
+    assign_target(ctx, node.targets[0], value)
 
 
 def _named(ctx: Context, target: ast.expr, value: ast.expr) -> Operand:
@@ -254,6 +264,7 @@ def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
 
 _HANDLERS: dict[type[ast.stmt], Callable[[Context, Any], None]] = {
     ast.Assign: _assign,
+    Subject: _subject,
     ast.AnnAssign: _annotated,
     ast.AugAssign: _augmented,
     ast.If: _if,
