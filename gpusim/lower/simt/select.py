@@ -75,16 +75,16 @@ def _block(w: Writer, block: int) -> None:
 
 def _finish(w: Writer, splits: frozenset[int], most: int) -> tuple[list[list[Instr]], int]:
     """The blocks in the order of issue, and the registers that takes: the order that hides most latency, of those that let the most warps be
-    resident (and stay below `most`, if any does)."""
+    resident and stay below `most`; if none does, the one with the fewest registers."""
     tried = []
     for reach in REACHES:
         rows = _ordered(w, splits, reach)
         tried.append((rows, registers.estimate(rows, w.flow.succ, w.size)))
-        if tried[-1][1] <= registers.FREE:
+        if tried[-1][1] <= min(registers.FREE, most):
             break
     goal = max(registers.resident(min(count, most)) for _, count in tried)
     fitting = [t for t in tried if t[1] <= most and registers.resident(t[1]) >= goal]
-    rows, count = fitting[0] if fitting else tried[-1]
+    rows, count = fitting[0] if fitting else min(tried, key=lambda t: t[1])
     return balance(rows), count
 
 
