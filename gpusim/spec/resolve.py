@@ -34,6 +34,12 @@ class SimtCosts:
     queue: float
     latency_per_wavefront: float
     constant_address: float
+    warp_launch: float
+    warp_start: float
+    warp_end: float
+    cta_end: float
+    cold_start: float
+    cold_line: float
     l2_request_rate: float
     dram_request_rate: float
     l2_wait: float

@@ -124,7 +124,7 @@ def test_an_sm_holds_so_many_ctas_and_the_next_begins_when_one_has_gone() -> Non
     ends = {c.cta: c.end for c in run.ctas}
     assert len(ends) == 5
     starts = sorted((c.start, c.cta) for c in run.ctas)
-    assert [s for s, _ in starts[:2]] == [0.0, 0.0]
+    assert [s for s, _ in starts[:2]] == [0.0, machine().simt.warp_launch]
     assert starts[2][0] >= min(ends[0], ends[1]) + machine().cta_change
 
 
@@ -177,7 +177,8 @@ def test_stalls_add_up_to_the_lives_of_the_warps(case: tuple[Code, list[CtaPath]
     run = result(case)
     assert sum(run.stalls.values()) == pytest.approx(run.warp_cycles, rel=1e-9)
     assert min(run.stalls.values()) >= 0
-    lives = sum(len(case[1][c.cta].warps) * (c.end - c.start) for c in run.ctas)
+    around = machine().simt.warp_start + machine().simt.warp_end
+    lives = sum(len(case[1][c.cta].warps) * (c.end - c.start + around) for c in run.ctas)
     assert run.warp_cycles <= lives + 1e-6
 
 

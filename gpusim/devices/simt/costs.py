@@ -9,6 +9,7 @@ from gpusim.devices.simt.result import REASONS
 from gpusim.errors import GpusimError
 from gpusim.lower.simt.code import Block, Code, Instr
 from gpusim.lower.simt.mnemonics import pipe as pipe_of
+from gpusim.parts.icache import InstructionCache, spans_of
 from gpusim.spec.resolve import Machine
 
 #: what happens at issue beside the pipe; all but PLAIN in the order of time over the sub-cores. ENDING: a lane's end, which may let a CTA in
@@ -31,6 +32,9 @@ WAIT, SHORT, LONG, IMC = (REASONS.index(r) for r in ("wait", "short_scoreboard",
 
 #: why a warp waits behind an instruction after which it cannot go on at once; else it is "wait"
 _GAP_REASON = {"BRA": "branch_resolving", "BSYNC": "branch_resolving", "MEMBAR": "membar", "ERRBAR": "membar", "NANOSLEEP": "sleeping"}
+
+#: bytes of a machine instruction
+CODE_BYTES = 16
 
 #: how far an instruction may stand behind the one whose operands it reads again
 _HELD = 4
@@ -146,6 +150,16 @@ def _pipe(instr: Instr) -> str:
 def _pick(table: dict[str, float], op: str, pipe: str) -> float:
     value = table.get(op)
     return table[pipe] if value is None else value
+
+
+def caches(compiled: Compiled, machine: Machine) -> list[InstructionCache]:
+    """One per sub-core, none where the whole code fits."""
+    lengths = [len(b) for b in compiled.blocks]
+    per_line = machine.line // CODE_BYTES
+    lines = machine.simt.code_buffer // machine.line
+    if sum(lengths) <= lines * per_line:
+        return []
+    return [InstructionCache(lines, spans_of(lengths, per_line)) for _ in range(machine.subcores)]
 
 
 class _Registers:

@@ -60,6 +60,7 @@ class Moment:
 class SmRun:
     """cycles: from 0 to the end of the last CTA. stalls: warp-cycles by reason, "selected" among them; they add up to `warp_cycles`,
     the sum of all warps' lives. lines: source line -> cost. busy: cycles in which a pipe was taken, summed over sub-cores.
+    active: cycles in which a warp held a place or had just done so.
     wavefronts: cycles of the L1 data stage. l1_hits, l1_misses, l2_sectors, dram_sectors: sectors of global reads. timeline: empty unless asked for."""
 
     cycles: float
@@ -74,4 +75,5 @@ class SmRun:
     l1_misses: int = 0
     l2_sectors: int = 0
     dram_sectors: int = 0
+    active: float = 0.0
     timeline: tuple[Moment, ...] = field(default=(), repr=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -33,3 +33,12 @@ def places(population: Sequence[int], number: int, warps: int) -> list[int]:
     if warps % count:
         start = min(((start + i) % count for i in range(count)), key=lambda i: population[i])
     return [(start + i) % count for i in range(warps)]
+
+
+def covered(spans: Iterable[tuple[float, float]]) -> float:
+    """Length of the union of (begin, end)."""
+    total, reach = 0.0, float("-inf")
+    for start, end in sorted(spans):
+        total += max(0.0, end - max(start, reach))
+        reach = max(reach, end)
+    return total

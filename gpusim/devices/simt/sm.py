@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import nextafter
 
-from gpusim.devices.simt.costs import BARRIER, COPIES, ENDING, GRID, PIPES, Compiled, Issue, compile_code
+from gpusim.devices.simt.costs import BARRIER, COPIES, ENDING, GRID, PIPES, Compiled, Issue, caches, compile_code
 from gpusim.devices.simt.memory import MemoryPath, Surroundings
 from gpusim.devices.simt.result import REASONS, CtaTimes, LineCost, Moment, SmRun
-from gpusim.devices.simt.room import Room, places
+from gpusim.devices.simt.room import Room, covered, places
 from gpusim.devices.simt.shared import SharedPipe
 from gpusim.devices.simt.subcore import INF, SubCore, Warp
 from gpusim.errors import GpusimError
 from gpusim.lower.simt.code import Code
-from gpusim.parts.icache import InstructionCache, spans_of
 from gpusim.spec.resolve import Machine
 from gpusim.trace.simt import CtaPath
 
 _BARRIER_STALL, _DRAIN, _LONG, _BRANCH, _MATH, _MIO, _LG, _NO_INSTRUCTION = (
     REASONS.index(r) for r in ("barrier", "drain", "long_scoreboard", "branch_resolving", "math_pipe_throttle", "mio_throttle", "lg_throttle", "no_instruction")
 )
-#: bytes of a machine instruction
-_CODE_BYTES = 16
 _LG_OPS = frozenset(("LDG", "STG", "LDL", "STL", "ATOMG", "RED"))
 
 PathOf = Sequence[CtaPath] | Callable[[int], CtaPath | None]
@@ -47,24 +44,14 @@ def run_sm(
     return Sm(compile_code(code, machine), ctas, ctas_per_sm, machine, memory or Surroundings(), room, timeline).run(code)
 
 
-def _caches(compiled: Compiled, machine: Machine) -> list[InstructionCache]:
-    """One per sub-core, none where the whole code fits."""
-    lengths = [len(b) for b in compiled.blocks]
-    per_line = machine.line // _CODE_BYTES
-    lines = machine.simt.code_buffer // machine.line
-    if sum(lengths) <= lines * per_line:
-        return []
-    return [InstructionCache(lines, spans_of(lengths, per_line)) for _ in range(machine.subcores)]
-
-
 class _Cta:
-    __slots__ = ("number", "start", "alive", "waiting", "arrived", "end")
+    __slots__ = ("number", "start", "alive", "waiting", "arrived", "end", "gone")
 
     def __init__(self, number: int, start: float, warps: int) -> None:
         self.number, self.start, self.alive = number, start, warps
         self.waiting: list[tuple[Warp, SubCore, float]] = []
         self.arrived = 0.0
-        self.end = start
+        self.end = self.gone = start
 
 
 class Sm:
@@ -83,7 +70,7 @@ class Sm:
         self.pipe = SharedPipe(machine, self.memory, compiled.position)
         self.subcores = [SubCore(self) for _ in range(machine.subcores)]
         self.cores = {id(c): i for i, c in enumerate(self.subcores)}
-        self.fetch, self.caches = simt.code_fetch, _caches(compiled, machine)
+        self.fetch, self.caches = simt.code_fetch, caches(compiled, machine)
         self.population = [0] * machine.subcores
         self.branch, self.diverged, self.switch = simt.branch, simt.branch + simt.split, simt.side_switch
         self.cross = simt.pipe_change
@@ -92,7 +79,7 @@ class Sm:
         self.barrier_base, self.barrier_step, self.barrier_free = simt.barrier, machine.barrier_per_warp, 0.0
         self.between = max(machine.cta_change, 0.0)
         self.dispatch = machine.per_cta * around.active_sms
-        self.dispatched = -INF
+        self.dispatched = self.starting = -INF
         self.next_cta = self.age = self.running = 0
         self.upcoming = self.paths(0)
         self.woken = False
@@ -136,6 +123,8 @@ class Sm:
         self.upcoming = self.paths(self.next_cta)
         start = max(t, self.dispatched + self.dispatch) if self.next_cta > self.slots else t
         self.dispatched = start
+        start = max(start, self.starting)
+        self.starting = start + len(path.warps) * self.machine.simt.warp_launch
         cta = _Cta(path.cta, start, len(path.warps))
         self.running += 1
         self.woken = True
@@ -238,9 +227,11 @@ class Sm:
     def _exit(self, warp: Warp, t: float) -> None:
         cta = self.owner.pop(warp.age)
         end = max(t + 1, warp.drained)
-        self.stalls[_DRAIN] += end - warp.last
-        self.life += end - cta.start
-        cta.end = max(cta.end, end)
+        gone = warp.last + self.machine.simt.warp_end
+        self.stalls[_DRAIN] += self.machine.simt.warp_end
+        self.stalls[_NO_INSTRUCTION] += self.machine.simt.warp_start
+        self.life += gone - cta.start + self.machine.simt.warp_start
+        cta.end, cta.gone = max(cta.end, end), max(cta.gone, gone)
         cta.alive -= 1
         self.population[warp.subcore] -= 1
         if cta.alive == 0:
@@ -277,6 +268,7 @@ class Sm:
             l1_misses=self.memory.l1.misses,
             l2_sectors=self.memory.l2_sectors,
             dram_sectors=self.memory.dram_sectors,
+            active=covered((c.start - self.machine.simt.warp_start, c.gone + self.machine.simt.cta_end) for c in self.done),
             timeline=tuple(self.moments or ()),
         )
 

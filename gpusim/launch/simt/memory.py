@@ -38,6 +38,13 @@ def footprints(code: Code, counts: Counts, nbytes: Mapping[str, int]) -> dict[st
     return {name: Footprint(min(most[name], r), min(most[name], w), min(most[name], r + w)) for name, (r, w) in asked.items()}
 
 
+def warmed(prints: Mapping[str, Footprint], machine: Machine) -> dict[str, Footprint]:
+    """The footprints that are left to DRAM where L2 holds the arrays already. Each half keeps what its SMs read, so one half's size counts."""
+    total = SECTOR * sum(p.touched for p in prints.values())
+    missing = max(0.0, 1.0 - machine.half_bytes / total) if total else 0.0
+    return {name: Footprint(p.read * missing, p.written, p.touched) for name, p in prints.items()}
+
+
 def array_bytes(code: Code, args: Sequence[object]) -> dict[str, int]:
     """Name of a global buffer -> bytes of its array."""
     out = {}

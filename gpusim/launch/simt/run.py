@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from gpusim.devices.simt.costs import CODE_BYTES
 from gpusim.devices.simt.result import SmRun
 from gpusim.ir.simt.nodes import Geometry, SimtProgram
 from gpusim.launch import laws
@@ -17,7 +18,7 @@ from gpusim.launch.simt.counting import flops
 from gpusim.launch.simt.estimate import Estimate, estimate
 from gpusim.launch.simt.limits import limits
 from gpusim.launch.simt.loads import Load, loads
-from gpusim.launch.simt.memory import Footprint
+from gpusim.launch.simt.memory import Footprint, warmed
 from gpusim.launch.simt.passes import Passed, execute_all, probe
 from gpusim.launch.simt.prepare import Ready, prepare
 from gpusim.launch.simt.profile import profile
@@ -28,6 +29,7 @@ from gpusim.launch.simt.traffic import traffic
 from gpusim.launch.simt.uneven import Again, again, is_uneven, uneven_loads
 from gpusim.lower.simt.code import Code
 from gpusim.spec.device import GpuSpec
+from gpusim.spec.resolve import Machine
 from gpusim.trace.counters import Counters
 from gpusim.trace.profile import Profile
 from gpusim.trace.run import Protocol, Run
@@ -158,12 +160,12 @@ def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
     """The Run of a launch whose values are done."""
     ready, options = begun.ready, (begun.l2, begun.launch, begun.exact)
     code, machine, geometry = ready.code, ready.machine, ready.geometry
-    prints = passed.prints
+    prints = warmed(passed.prints, machine) if begun.l2 == "warm" else passed.prints
     counted = count(code, passed.counts)
     sms = _timed(begun, passed, prints, counted["instructions"] / geometry.ctas, timeline)
     counters = counted | traffic(counted, [(s.run, s.scale) for s in sms], prints, machine)
     bounds = limits(counters, machine, ready.spec, geometry.ctas)
-    simulated = machine.launch_start + machine.cold_fetch + max(s.run.cycles + s.load.first * machine.per_cta for s in sms)
+    simulated = machine.launch_start + _cold(code, machine) + max(s.run.cycles + s.load.first * machine.per_cta for s in sms)
     cycles = max(simulated, *bounds.values()) + (machine.launch_overhead if begun.launch == "in" else 0.0)
     picoseconds = round(cycles / machine.clock_hz * 1e12)
     stalls = _summed(sms)
@@ -186,7 +188,7 @@ def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
         extrapolated=_said(passed, sms),
         notes=code.notes,
         digest=_digest(ready, options, counters, picoseconds),
-        warps_active=_resident(sms, ready.held.ctas_per_sm * ready.held.warps_per_cta),
+        warps_active=_resident(sms, ready.held.ctas_per_sm * ready.held.warps_per_cta, ready.held.warps_per_cta, machine.simt.cold_start),
         profile=_profile(ready, passed, sms),
     )
     laws.check_simt(run)
@@ -230,9 +232,17 @@ def _profile(ready: Ready, passed: Passed, sms: Sequence[_Sm]) -> Profile:
     return profile(ready.code, ready.geometry, passed.counts, _line_stalls(sms), passed.paths.values(), timelines)
 
 
-def _resident(sms: Sequence[_Sm], most: int) -> float:
-    """Mean warps of a working SM. Sums and time are extrapolated apart, so the quotient may miss the most by a little."""
-    return min(float(most), sum(s.run.warp_cycles * s.load.sms for s in sms) / sum(s.run.cycles * s.load.sms for s in sms))
+def _resident(sms: Sequence[_Sm], most: int, warps: int, cold: float) -> float:
+    """Mean warps of an SM while it has any; the first of them wait for the code. Sums and time are extrapolated apart, so the quotient may
+    miss the most by a little."""
+    lives = sum((s.run.warp_cycles + cold * min(float(most), warps * len(s.load.ctas))) * s.load.sms for s in sms)
+    return min(float(most), lives / sum((s.run.active + cold) * s.load.sms for s in sms))
+
+
+def _cold(code: Code, machine: Machine) -> float:
+    """Cycles that the first warps wait for code that no cache holds."""
+    lines = -(-sum(len(block.instrs) for block in code.blocks) * CODE_BYTES // machine.line)
+    return min(machine.cold_fetch, lines * machine.simt.cold_line)
 
 
 def _summed(sms: Sequence[_Sm]) -> dict[str, float]:

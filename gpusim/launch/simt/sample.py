@@ -73,6 +73,7 @@ def beyond(a: SmRun, b: SmRun, steps: float) -> SmRun:
     return replace(
         b,
         cycles=more(a.cycles, b.cycles),
+        active=more(a.active, b.active),
         instructions=round(more(a.instructions, b.instructions)),
         stalls=stalls,
         warp_cycles=sum(stalls.values()),
