@@ -20,17 +20,27 @@ from gpusim.launch.simt.sample import beyond, copies, recorded, times
 from gpusim.lower.simt.code import Code
 from gpusim.spec.load import load_spec
 from gpusim.spec.resolve import resolve
-from gpusim.trace.simt import CtaPath
+from gpusim.trace.simt import Counts, CtaPath
 from tests.unit.made_simt import SPEC, counts_of, executed, loop_code, loop_path, made_args, made_ready, ways_code, ways_path
 
 
-def launched(code: Code, paths: list[CtaPath], threads: int, *, exact: bool = False, timeline: bool = False) -> SimtResult:
+def launched(code: Code, paths: list[CtaPath], threads: int, *, exact: bool = False, timeline: bool = False, alike: bool = False) -> SimtResult:
+    """alike: all paths do what the first does."""
     begun = Begun(made_ready(code, len(paths), threads), made_args(len(paths), threads), "cold", "out", exact)
-    mean = sum(path_instructions(code, paths)) / len(paths)
+    some = paths[:1] if alike else paths
+    mean = sum(path_instructions(code, some)) / len(some)
     begun.kept = [recorded(load, begun.ready.held.ctas_per_sm, mean, exact) for load in begun.loads]
-    done = executed(code, paths, {cta for kept in begun.kept for cta in kept})
-    begun.passed = Passed(done.counts, done.paths, footprints(code, done.counts, array_bytes(code, begun.args)), done)
+    wanted = {cta for kept in begun.kept for cta in kept}
+    done = executed(code, [path for path in paths if path.cta in wanted] if alike else paths, wanted)
+    counts = Counts.zero(len(code.blocks), len(code.accesses))
+    counts.add(counts_of(code, some), len(paths) // len(some))
+    begun.passed = Passed(counts, done.paths, footprints(code, counts, array_bytes(code, begun.args)), done)
     return begun.result(timeline=timeline)
+
+
+def alike_paths(number: int, trips: list[int]) -> list[CtaPath]:
+    warps = loop_path(0, trips).warps
+    return [CtaPath(cta, warps) for cta in range(number)]
 
 
 def test_counters_follow_from_the_paths() -> None:
@@ -55,8 +65,8 @@ def test_every_sm_has_floor_or_ceiling_of_the_ctas() -> None:
 
 def test_sampled_ctas_tell_what_all_of_them_do() -> None:
     code = loop_code()
-    paths = [loop_path(c, [60] * 4) for c in range(132 * 160)]
-    sampled, exact = launched(code, paths, 128).run, launched(code, paths, 128, exact=True).run
+    paths = alike_paths(132 * 160, [60] * 4)
+    sampled, exact = launched(code, paths, 128, alike=True).run, launched(code, paths, 128, exact=True, alike=True).run
     assert "CTAs of an SM timed" in sampled.extrapolated and not exact.extrapolated
     assert sampled.cycles == pytest.approx(exact.cycles, rel=0.03)
     assert sampled.warp_cycles == pytest.approx(exact.warp_cycles, rel=0.05)
@@ -110,8 +120,8 @@ def test_copies_touch_sectors_of_their_own() -> None:
 
 def test_the_timeline_shows_no_copies() -> None:
     code = loop_code()
-    paths = [loop_path(c, [400] * 8) for c in range(132 * 40)]
-    run = launched(code, paths, 256, timeline=True).run
+    paths = alike_paths(132 * 40, [400] * 8)
+    run = launched(code, paths, 256, timeline=True, alike=True).run
     assert run.extrapolated and run.profile is not None
     numbers = [(t.cta, t.warp) for t in run.profile.tracks]
     assert numbers and len(set(numbers)) == len(numbers) and max(cta for cta, _ in numbers) < len(paths)
