@@ -42,8 +42,8 @@ def run(
     """Simulate one launch of `program` and report its time and traffic.
 
     program: what a function of `gs.kernels` returns, or a kernel under `@cuda.jit`. gpu: a name ("h100"), the path of a YAML file, or
-    a loaded GpuSpec. l2: "cold" or "foreign-dirty"; launch: overhead "in" or "out"; clock: SM clock in MHz (None: the model's own);
-    exact: simulate every block and step instead of reusing equal ones.
+    a loaded GpuSpec. l2: "cold", "foreign-dirty" or, for kernels of threads, "warm"; launch: overhead "in" or "out"; clock: SM clock in MHz (None: the
+    model's own); exact: simulate every block and step instead of reusing equal ones.
 
     Programs of tiles: inputs are tensor name -> array of the tensor's shape; if given, the values are computed as well and stand in
     `report.values`. CUDA kernels: grid and block are integers or up to three of them, args the arguments in order, shared the bytes of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpusim.errors import GpusimError
 
-L2_STATES = ("cold", "foreign-dirty")
+L2_STATES = ("cold", "foreign-dirty", "warm")
 LAUNCH = ("out", "in")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpusim.devices.gpu import REASONS, Gpu, Timed
 from gpusim.devices.stream import Stream
+from gpusim.errors import GpusimError
 from gpusim.ir.program import Program
 from gpusim.launch import laws
 from gpusim.launch.bounds import bounds
@@ -40,6 +41,8 @@ def simulate(
     Raises GpusimError for what the device cannot do.
     """
     check_options(l2, launch, clock_mhz)
+    if l2 == "warm":
+        raise GpusimError("l2 = 'warm' is for kernels of threads.", where=program.name, hint="Tiled programs begin with l2='cold' or 'foreign-dirty'.")
     ready = prepare(program, spec, clock_mhz)
     machine, held = ready.machine, ready.held
     p = plan(program.ctas, ready.stream, ready.slots, exact)

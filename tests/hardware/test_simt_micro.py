@@ -118,11 +118,14 @@ def chase(warps: int, lanes: int, level: str, steps: int) -> float:
 @pytest.mark.parametrize(("footprint", "level"), [(16777216, "l2"), (4294967300.0, "dram")])
 @pytest.mark.parametrize(("lanes", "text"), [(1, "1 address per warp"), (32, "32 addresses per warp")])
 def test_more_warps_hide_latency(footprint: float, level: str, lanes: int, text: str) -> None:
+    """The measured time per step is that of a whole launch of 256 steps, so a part of it is the launch."""
+    m = machine()
+    outside = (m.launch_overhead + m.launch_start) / 256
     errors = []
     for warps in (1, 4, 8, 16, 64) if lanes == 1 else (1, 4, 8, 16):
         step = slope(lambda n, w=warps: chase(w, lanes, level, n), 6)  # type: ignore[misc]
         (case,) = (c for c in records("latency_hiding") if (c.params["footprint"], c.params["lanes"], c.params["warps_per_sm"]) == (footprint, text, warps))
-        errors.append(step / machine().clock_hz * 1e9 / case.params["ns_per_step"] - 1)
+        errors.append((step + outside) / m.clock_hz * 1e9 / case.params["ns_per_step"] - 1)
     assert max(abs(e) for e in errors) < 0.1
     assert abs(mean(errors)) < 0.05
 

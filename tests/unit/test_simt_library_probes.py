@@ -125,7 +125,7 @@ def test_barriers_let_everybody_pass(kernel: Any) -> None:
 @pytest.mark.parametrize("each_lane", (0, 1))
 def test_a_chase_over_zeros_ends_where_it_began(each_lane: int) -> None:
     sink = np.full(1, 7, np.int64)
-    run(scheduling.chase(each_lane), [np.zeros(64 * scheduling.NODE, np.int64), 8, 64, sink])
+    run(scheduling.chase(each_lane), [np.zeros(64 * scheduling.NODE, np.int32), 8, 64, sink])
     assert sink[0] == 7
 
 

@@ -37,7 +37,7 @@ class MemoryPath:
         self.l1 = SectoredL1(around.l1_bytes // machine.line)
         self.where = around.where
         self.l1_latency = machine.l1_latency
-        self.l2_latency = machine.l2_latency + machine.far_latency / 4
+        self.l2_latency = machine.l2_latency
         self.dram_latency = machine.l2_latency + machine.far_latency / 2 + machine.dram_latency
         self.jitter = simt.dram_jitter * (share - 1) / share
         self.l2 = CrowdedServer(simt.l2_wait)

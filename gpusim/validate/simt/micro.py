@@ -174,7 +174,7 @@ def _hiding(case: Case) -> Callable[[GpuSpec], float]:
     """The small ring was read before, so it lies in L2; the large one comes from DRAM. Its zeros are values, because addresses depend on
     them; pages of them that nobody touches take no memory."""
     p, steps = case.params, 256
-    each, words, small = p["lanes"].startswith("32"), int(p["footprint"]) // 8, p["footprint"] < 2**26
+    each, words, small = p["lanes"].startswith("32"), int(p["footprint"]) // 4, p["footprint"] < 2**26
     if small and "warm" not in L2_STATES:
         raise GpusimError("its ring lies in L2 before the launch; launches begin with an L2 that holds nothing of theirs.", where=case.group)
     ctas = -(-p["warps_per_sm"] // MOST_WARPS)
@@ -182,7 +182,7 @@ def _hiding(case: Case) -> Callable[[GpuSpec], float]:
 
     def simulate(spec: GpuSpec) -> float:
         sms = _sms(spec)
-        args = (np.zeros(words, np.int64), steps, words // scheduling.NODE, ArraySpec((1,), "int64"))
+        args = (np.zeros(words, np.int32), np.int32(steps), np.int32(words // scheduling.NODE), ArraySpec((1,), "int32"))
         run = _run(spec, scheduling.chase(int(each)), (sms * ctas, threads), args, l2="warm" if small else "cold", launch="in")
         return sms * p["warps_per_sm"] * steps * (32 if each else 1) / (run.time_ps / 1000)
 
