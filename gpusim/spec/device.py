@@ -99,7 +99,7 @@ class Simt(Part):
     constant_address: Cycles = Field(description="cycles in which the SM's constant memory serves one of the different addresses of a load by index")
     warp_launch: Cycles = Field(description="for each warp of a CTA that an SM starts, until it starts the next CTA")
     warp_start: Cycles = Field(description="that a new warp holds its place before its first instruction")
-    warp_end: Cycles = Field(description="that a warp holds its place behind its last instruction, whether its stores have arrived or not")
+    warp_end: Cycles = Field(description="that a warp holds its place behind its last instruction, or until its stores have left the SM")
     cta_end: Cycles = Field(description="that an SM counts as active behind the last warp of a CTA")
     cold_start: Cycles = Field(description="the same before the first instruction of the launch on an SM; part of launch.start")
     cold_line: Cycles = Field(gt=0, description="for each 128 bytes of code, what the first warps of a launch wait for them, up to launch.cold_fetch")

@@ -29,7 +29,7 @@ class Counts:
     def zero(cls, blocks: int, accesses: int) -> Counts:
         b = [np.zeros(blocks, np.int64) for _ in range(3)]
         a = [np.zeros(accesses, np.int64) for _ in range(4)]
-        return cls(*b[:2], *a, b[2])
+        return cls(b[0], b[1], a[0], a[1], a[2], a[3], b[2])
 
     def add(self, other: Counts, times: int = 1) -> None:
         for name in ("warps", "lanes", "requests", "sectors", "lines", "wavefronts", "arrivals"):

@@ -227,8 +227,8 @@ class Sm:
     def _exit(self, warp: Warp, t: float) -> None:
         cta = self.owner.pop(warp.age)
         end = max(t + 1, warp.drained)
-        gone = warp.last + self.machine.simt.warp_end
-        self.stalls[_DRAIN] += self.machine.simt.warp_end
+        gone = max(end, warp.last + self.machine.simt.warp_end)
+        self.stalls[_DRAIN] += gone - warp.last
         self.stalls[_NO_INSTRUCTION] += self.machine.simt.warp_start
         self.life += gone - cta.start + self.machine.simt.warp_start
         cta.end, cta.gone = max(cta.end, end), max(cta.gone, gone)
