@@ -16,7 +16,7 @@ from gpusim.lower.simt.code import Code, Instr
 from gpusim.lower.simt.flow import successors
 from gpusim.lower.simt.registers import EXTRA, LEAST, estimate
 from gpusim.lower.simt.select import select
-from gpusim.lower.simt.spills import NEAR, WINDOW, spill
+from gpusim.lower.simt.spills import WINDOWS, spill
 from tests.unit.test_simt_select import Maker, i32
 
 N = 40
@@ -104,8 +104,8 @@ def test_a_constant_is_made_again_instead_of_loaded() -> None:
 
 def test_a_loaded_value_serves_uses_near_by() -> None:
     values = [Instr("LDG", (k,), (100,)) for k in range(16)]
-    body = [Instr("FADD", (40,), (40, k)) for k in range(1, 16) for _ in range(WINDOW // 8)]
-    uses = [Instr("FADD", (40,), (40, 0)) for _ in range(NEAR)]
+    body = [Instr("FADD", (40,), (40, k)) for k in range(1, 16) for _ in range(WINDOWS[0] // 8)]
+    uses = [Instr("FADD", (40,), (40, 0)) for _ in range(WINDOWS[1])]
     new, _ = spill([[*values, Instr("MOV", (40,), (100,)), *body, *uses, Instr("STG", (), (100, 40))]], [()], {}, 15 + EXTRA)
     assert sum(row.op == "LDL" and row.dst == (0,) for row in new[0]) == 1
 
@@ -131,3 +131,53 @@ def test_selected_code_may_be_selected_again() -> None:
 
 def _pressure(code: Code) -> int:
     return estimate([b.instrs for b in code.blocks], [successors(b) for b in code.blocks], {})
+
+
+def made_up(seed: int) -> tuple[list[list[Instr]], list[tuple[int, ...]]]:
+    """Eight blocks with branches forward and a loop, over 24 registers, each defined at the begin."""
+    rng = np.random.default_rng(seed)
+    ops = ("FADD", "LDG", "IMAD.MOV")
+    rows = [[Instr("LDG", (r,), ()) if r % 4 else Instr("IMAD.MOV", (r,)) for r in range(24)]]
+    for _ in range(7):
+        block = []
+        for _ in range(int(rng.integers(0, 30))):
+            read = tuple(int(r) for r in rng.integers(0, 24, 3))
+            target = int(rng.integers(0, 24))
+            again = bool(target % 4 == 0)
+            block.append(Instr("STG", (), read) if again else Instr(str(rng.choice(ops[:2])), (target,), read))
+        rows.append(block)
+    return rows, [(1, 2), (2,), (3, 4), (4,), (5, 2), (6, 7), (7,), ()]
+
+
+def seen(rows: list[list[Instr]], path: list[int]) -> list[tuple[int, ...]]:
+    """What instructions read along a path: the number of the instruction that made each value; loads and stores of spilled values move it."""
+    value: dict[int, int] = {}
+    memory: dict[int, int] = {}
+    out: list[tuple[int, ...]] = []
+    count = 0
+    for b in path:
+        for row in rows[b]:
+            if row.op == "LDL":
+                value[row.dst[0]] = memory[row.dst[0]]
+            elif row.op == "STL":
+                memory[row.srcs[0]] = value[row.srcs[0]]
+            elif row.op == "IMAD.MOV":
+                value[row.dst[0]] = -1 - row.dst[0]
+            else:
+                count += 1
+                out.append(tuple(value[r] for r in row.srcs))
+                value.update((r, count) for r in row.dst)
+    return out
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_spilling_changes_no_value_on_any_way(seed: int) -> None:
+    rows, succ = made_up(seed)
+    new, moved = spill(rows, succ, {}, 12 + EXTRA)
+    assert moved > 0 and estimate(new, succ, {}) <= 12 + EXTRA < estimate(rows, succ, {})
+    rng = np.random.default_rng(seed)
+    for _ in range(20):
+        path = [0]
+        while succ[path[-1]]:
+            path.append(int(rng.choice(succ[path[-1]])))
+        assert seen(new, path) == seen(rows, path)

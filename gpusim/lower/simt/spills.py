@@ -15,10 +15,10 @@ from gpusim.lower.simt.registers import EXTRA, LEAST, liveness, words
 
 Rows = Sequence[Sequence[Instr]]
 
-#: so many instructions behind a use, a loaded value is still there; NEAR: where that leaves too few registers
-WINDOW, NEAR = 32, 4
-#: how far a load stands in front of the use, at most
-HOIST = NEAR
+#: so many instructions behind a use, a loaded value is still there; the next number where that leaves too few registers
+WINDOWS = (32, 4, 0)
+#: how far a load stands in front of the use, at most; never farther than the window
+HOIST = 4
 #: the way out of a loop, in instructions
 LEAVING = 100_000
 #: constants and numbers of threads, that cost less than a load
@@ -70,8 +70,8 @@ def _block(rows: Sequence[Instr], windows: dict[int, int], again: dict[int, Inst
     unused: dict[int, int] = {}
     for i, row in enumerate(rows):
         for r in dict.fromkeys(r for r in row.srcs if r in windows):
-            if i - last.get(r, -len(rows) - WINDOW) > windows[r]:
-                before[_hoisted(rows, i)].append(_load(r, row, again, size))
+            if r not in last or i - last[r] > windows[r]:
+                before[_hoisted(rows, i, windows[r])].append(_load(r, row, again, size))
             else:
                 unused.pop(r, None)
             last[r] = i
@@ -85,9 +85,9 @@ def _block(rows: Sequence[Instr], windows: dict[int, int], again: dict[int, Inst
     return [new for i, row in enumerate(rows) for new in (*before[i], *(() if i in gone else (row,)), *behind[i])]
 
 
-def _hoisted(rows: Sequence[Instr], use: int) -> int:
+def _hoisted(rows: Sequence[Instr], use: int, window: int) -> int:
     at = use
-    while at > max(0, use - HOIST) and rows[at - 1].op != "BSYNC":
+    while at > max(0, use - min(HOIST, window)) and rows[at - 1].op != "BSYNC":
         at -= 1
     return at
 
@@ -128,10 +128,10 @@ def _furthest(rows: Rows, succ: Sequence[Sequence[int]], size: dict[int, int], p
     far = _distances(rows, succ, point, alive)
     chosen: dict[int, int] = {}
     for r in sorted(alive, key=lambda r: (-far[r], r)):
-        window = WINDOW if far[r] > WINDOW and r not in windows else NEAR
-        if excess <= 0 or far[r] <= NEAR:
+        window = next((w for w in WINDOWS if far[r] > w and w < windows.get(r, LEAVING)), None)
+        if excess <= 0:
             break
-        if windows.get(r, WINDOW + 1) > window:
+        if window is not None:
             chosen[r] = window
             excess -= size.get(r, 1)
     return chosen
