@@ -36,7 +36,8 @@ def command(name: str) -> Any:
 
 
 def _headline(entry: Entry) -> str:
-    return (entry.build(entry.params).__doc__ or "").strip().split("\n")[0]
+    """What the kernel, or the function that makes it, says of itself."""
+    return (entry.build(entry.params).__doc__ or entry.kernel.__doc__ or "").strip().split("\n")[0]
 
 
 def _options(entry: Entry) -> list[inspect.Parameter]:

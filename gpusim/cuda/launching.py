@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 
 
 def caller() -> str:
-    """file:line of the nearest frame that is not ours."""
+    """file:line of the nearest frame that is not ours; of a launch from the command line, that."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "gpusim":
+    while frame.f_back is not None and (name := frame.f_globals.get("__name__", "")).split(".")[0] == "gpusim":
+        if name.startswith("gpusim.cli."):
+            return "command line"
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
