@@ -16,8 +16,8 @@ MOST = 255
 #: registers of an SM, and threads: with so few a thread the threads are the limit
 _FILE, _THREADS = 65536, 2048
 FREE = _FILE // _THREADS
-#: what the live values do not show
-EXTRA = 4
+#: what the live values do not show; SPARE: of that, what stays where registers are scarce (the stack pointer)
+EXTRA, SPARE = 4, 1
 
 
 def estimate(blocks: Sequence[Sequence[Instr]], succ: Sequence[Sequence[int]], size: dict[int, int]) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gpusim.lower.simt.code import Instr
-from gpusim.lower.simt.registers import EXTRA, LEAST, liveness, words
+from gpusim.lower.simt.registers import LEAST, SPARE, liveness, words
 
 Rows = Sequence[Sequence[Instr]]
 
@@ -38,10 +38,11 @@ class _Point:
 def spill(rows: Rows, succ: Sequence[Sequence[int]], size: dict[int, int], most: int) -> tuple[list[list[Instr]], int]:
     """(`rows` with stores and loads so that at most `most` registers are needed, 32-bit registers that moved to local memory).
 
-    size: 32-bit registers of each virtual register. The operands of one instruction always have registers, even if that is more than `most`.
+    `rows` come back as they are if they fit. size: 32-bit registers of each virtual register. The operands of one instruction always have
+    registers, even if that is more than `most`.
     """
     again = _made_again(rows)
-    fit = max(most, LEAST) - EXTRA
+    fit = max(most, LEAST) - SPARE
     windows: dict[int, int] = {}
     while True:
         now = [_block(block, windows, again, size) for block in rows]
