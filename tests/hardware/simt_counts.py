@@ -55,8 +55,8 @@ def compare(case: Case, counters: dict[str, Any]) -> Row:
     """`case` simulated on a sample of its CTAs (more where data decides); `counters`: of its one launch."""
     begin = time.perf_counter()
     code, geometry, args = lowered(case)
-    ctas = 128 if case.family in ("divergence", "spmv") else 4
-    sample = np.unique(np.linspace(0, geometry.ctas - 1, ctas).astype(np.int64))
+    ctas = 512 if case.family in ("divergence", "spmv") else 12
+    sample = np.sort(np.random.default_rng(0).choice(geometry.ctas, min(ctas, geometry.ctas), replace=False))
     done = execute(code, geometry, args, ctas=sample, sanitize=False).counts
     warps = len(sample) * geometry.warps
     total = dict.fromkeys(("all", "branch", *PIPES), 0.0)
