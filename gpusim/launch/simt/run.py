@@ -124,7 +124,7 @@ class Begun:
         """CTAs differ: other SMs are timed, and the paths of their CTAs come from a second execution."""
         slots = self.ready.held.ctas_per_sm
         self.loads = uneven_loads(self.ready.machine, slots, work)
-        self.kept = [recorded(load, slots, load.mean, self.exact) for load in self.loads]
+        self.kept = [recorded(load, slots, None, self.exact) for load in self.loads]
         said = "CTAs differ: timed are the SM with the longest warp, the one with most to do, and typical ones for the others"
         return replace(passed, paths=second.paths(sorted({cta for kept in self.kept for cta in kept})), said="; ".join(filter(None, (passed.said, said))))
 
@@ -197,13 +197,13 @@ def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
 
 
 def _timed(begun: Begun, passed: Passed, prints: dict[str, Footprint], mean: float, timeline: bool) -> list[_Sm]:
-    """The SMs with most CTAs; those with fewer too, where that costs little. Else they count as the others, CTA for CTA."""
+    """The SMs with most CTAs; those with fewer too, where that costs little or CTAs differ. Else they count as the others, CTA for CTA."""
     ready, out = begun.ready, []
     for load, kept in zip(begun.loads, begun.kept, strict=True):
         paths = [passed.paths[cta] for cta in kept]
         on = bench(ready, paths, prints)
         out.append(_Sm(load, estimate(on, load, paths, mean, exact=begun.exact, timeline=timeline), float(load.sms)))
-        if not out[-1].made.whole:
+        if not out[-1].made.whole and load.mean is None:
             break
     missing = ready.geometry.ctas - sum(len(s.load.ctas) * s.load.sms for s in out)
     last = out[-1]
