@@ -31,9 +31,9 @@ def collatz(start, steps):
 
 
 rng = np.random.default_rng(0)
-mixed = rng.integers(1, 1000, 8192).astype(np.int64)
-steps = np.zeros(8192, np.int64)
-report = gs.run(collatz, gpu="h100", grid=64, block=128, args=(mixed, steps))
+mixed = rng.integers(1, 1000, 262_144).astype(np.int64)
+steps = np.zeros(262_144, np.int64)
+report = gs.run(collatz, gpu="h100", grid=1024, block=256, args=(mixed, steps))
 print(report)
 
 # %%
@@ -47,9 +47,10 @@ print(report.source_view())
 report.plot_divergence("divergence.png")
 
 # %%
-# The same numbers, sorted by how long they take: neighbours now agree, the lanes stay busy, and the same work takes less time.
+# The same numbers, sorted by how long they take: neighbours now agree, the lanes stay busy, and the same work takes less time. (With few
+# blocks it would not: then the longest chain of steps decides, and sorting cannot shorten that.)
 
 ordered = mixed[np.argsort(steps)]
-better = gs.run(collatz, gpu="h100", grid=64, block=128, args=(ordered, steps))
+better = gs.run(collatz, gpu="h100", grid=1024, block=256, args=(ordered, steps))
 print(f"mixed:  {report.active_threads:4.1f} active threads, {report.cycles:8.0f} cycles")
 print(f"sorted: {better.active_threads:4.1f} active threads, {better.cycles:8.0f} cycles")
