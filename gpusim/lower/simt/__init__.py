@@ -18,8 +18,6 @@ The folder in the order of its passes:
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from gpusim.ir.simt.facts import LaunchFacts
 from gpusim.ir.simt.nodes import SimtProgram
 from gpusim.lower.simt.code import Code
@@ -32,10 +30,6 @@ def lower(program: SimtProgram, facts: LaunchFacts) -> Code:
     """
     from gpusim.ir.simt.rewrites import optimise
     from gpusim.lower.simt.cfg import build
-
-    code = build(optimise(program, facts))
-    if find_spec("gpusim.lower.simt.select") is None:
-        return code
     from gpusim.lower.simt.select import select
 
-    return select(code, facts)
+    return select(build(optimise(program, facts)), facts)
