@@ -27,7 +27,6 @@ from gpusim.lower.simt.vectorise import vectorise
 from gpusim.lower.simt.webs import split
 from gpusim.lower.simt.writer import Writer
 
-
 #: share by which the estimate of registers may be too high: of the measured kernels at most 55 for 48. Whoever gives the number of a compiled
 #: kernel knows that it fits
 ESTIMATE_HIGH = 0.15
