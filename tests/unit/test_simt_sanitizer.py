@@ -349,12 +349,19 @@ def test_asynchronous_copy_used_before_its_wait() -> None:
 
 
 def test_matrix_instruction_in_a_divergent_branch() -> None:
-    k = Kernel()
-    s = k.shared("s", 256, "float16")
-    lane = k.op("laneid")
-    with k.when(k.op("lt", lane, 16)):
-        k.add(n.LdMatrix, dst=(k.reg("uint32"),), buffer=s, index=k.op("mul", lane, 8), trans=False)
-    caught(lambda: k.run(1, 32), "only some of its lanes", "user.py:5")
+    def kernel(lanes: int) -> Kernel:
+        k = Kernel()
+        s = k.shared("s", 256, "float16")
+        lane = k.op("laneid")
+        for j in range(8):
+            k.store(s, k.op("add", k.op("mul", lane, 8), j), 0.0)
+        k.sync()
+        with k.when(k.op("lt", lane, lanes)):
+            k.add(n.LdMatrix, dst=(k.reg("uint32"),), buffer=s, index=k.op("mul", lane, 8), trans=False)
+        return k
+
+    kernel(32).run(1, 32)
+    caught(lambda: kernel(16).run(1, 32), "only some of its lanes", "user.py")
 
 
 def test_sanitizers_can_be_switched_off() -> None:
