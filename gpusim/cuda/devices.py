@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpusim.errors import GpusimError
+from gpusim.ir.simt.nodes import MAX_BLOCK, MAX_GRID, MAX_THREADS
 
 if TYPE_CHECKING:
     from gpusim.spec.device import GpuSpec
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 DEFAULT = "default"
 VARIABLE = "GPUSIM_GPU"
 WARP_SIZE = 32
-MAX_THREADS_PER_BLOCK = 1024
-MAX_BLOCK = (1024, 1024, 64)
-MAX_GRID = (2**31 - 1, 65535, 65535)
 #: shared memory that a launch may use without asking for more, in every CUDA device
 DEFAULT_SHARED = 48 * 1024
 
@@ -68,7 +66,7 @@ class Device:
 ATTRIBUTES: dict[str, Any] = {
     "MULTIPROCESSOR_COUNT": lambda s: s.sms,
     "WARP_SIZE": lambda s: WARP_SIZE,
-    "MAX_THREADS_PER_BLOCK": lambda s: MAX_THREADS_PER_BLOCK,
+    "MAX_THREADS_PER_BLOCK": lambda s: MAX_THREADS,
     "MAX_BLOCK_DIM_X": lambda s: MAX_BLOCK[0],
     "MAX_BLOCK_DIM_Y": lambda s: MAX_BLOCK[1],
     "MAX_BLOCK_DIM_Z": lambda s: MAX_BLOCK[2],

@@ -22,20 +22,19 @@ if TYPE_CHECKING:
     from gpusim.launch.simt.prepare import Ready
     from gpusim.launch.simt.repeats import Repeats
 
-#: options of Numba that change nothing here: there is no machine code to keep, and values always come with checks
-WITHOUT_EFFECT = "inline cache debug opt lineinfo link boundscheck forceinline nopython locals launch_bounds lto output abi abi_info".split()
+#: options of Numba that change nothing here: there is no machine code to keep, values always come with checks, and fast functions have names of their own
+WITHOUT_EFFECT = "fastmath inline cache debug opt lineinfo link boundscheck forceinline nopython locals launch_bounds lto output abi abi_info".split()
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """device: callable from kernels only. fastmath: fast, approximate functions and divisions. max_registers: per thread, or None."""
+    """device: callable from kernels only. max_registers: per thread, or None."""
 
     device: bool = False
-    fastmath: bool = False
     max_registers: int | None = None
 
 
-def jit(func_or_sig: Any = None, *more: Any, device: bool = False, fastmath: bool = False, max_registers: int | None = None, **other: Any) -> Any:
+def jit(func_or_sig: Any = None, *more: Any, device: bool = False, max_registers: int | None = None, **other: Any) -> Any:
     """Turns a Python function into a kernel (or a device function), as Numba's `cuda.jit`.
 
     Used bare, with options, or with signatures: types, a string such as "void(float32[:], int32)", or a list of these. Scalars are then
@@ -43,11 +42,11 @@ def jit(func_or_sig: Any = None, *more: Any, device: bool = False, fastmath: boo
     """
     unknown = [name for name in other if name not in WITHOUT_EFFECT]
     if unknown:
-        hint = f"Options: device, fastmath, max_registers; without effect: {', '.join(WITHOUT_EFFECT)}."
+        hint = f"Options: device, max_registers; without effect: {', '.join(WITHOUT_EFFECT)}."
         raise GpusimError(f"cuda.jit has no option '{unknown[0]}'.", where=caller(), hint=hint)
     if max_registers is not None and not 1 <= max_registers <= 255:
         raise GpusimError(f"max_registers = {max_registers}; a thread has 1 to 255.", where=caller())
-    options = Options(device, fastmath, max_registers or _from_bounds(other.get("launch_bounds")))
+    options = Options(device, max_registers or _from_bounds(other.get("launch_bounds")))
     if isinstance(func_or_sig, Dispatcher):
         return Dispatcher(func_or_sig.py_func, options)
     if inspect.isfunction(func_or_sig):
@@ -113,7 +112,7 @@ class Dispatcher:
         named = args if tuples else tuple(replace(arg, name=name) for arg, name in zip(args, self.names, strict=True))
         if named not in self._programs:
             made = translate(self.py_func, named)
-            self._programs[named] = replace(made, max_registers=self.options.max_registers, fastmath=self.options.fastmath)
+            self._programs[named] = replace(made, max_registers=self.options.max_registers)
         return self._programs[named]
 
     def __getitem__(self, configuration: Any) -> Configured:

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpusim.cuda.arguments import Bound
-from gpusim.cuda.devices import MAX_BLOCK, MAX_GRID, MAX_THREADS_PER_BLOCK
 from gpusim.cuda.streams import TIMELINE
 from gpusim.cuda.writing import check_writes, effects, finish, marks
 from gpusim.errors import GpusimError
-from gpusim.ir.simt.nodes import Geometry
+from gpusim.ir.simt.nodes import MAX_BLOCK, MAX_GRID, MAX_THREADS, Geometry
 from gpusim.options import Options
 
 if TYPE_CHECKING:
@@ -38,9 +37,9 @@ def geometry(grid: Any, block: Any, shared: Any = 0, where: str = "") -> Geometr
     """grid and block: an integer, or up to three (x, y, z); shared: bytes of dynamic shared memory. GpusimError with what a launch allows."""
     g, b = _extents(grid, "grid", MAX_GRID, where), _extents(block, "block", MAX_BLOCK, where)
     threads = b[0] * b[1] * b[2]
-    if threads > MAX_THREADS_PER_BLOCK:
+    if threads > MAX_THREADS:
         raise GpusimError(
-            f"a block of {_by(b)} has {threads} threads; a block holds at most {MAX_THREADS_PER_BLOCK}.",
+            f"a block of {_by(b)} has {threads} threads; a block holds at most {MAX_THREADS}.",
             where=where,
             hint="Make the block smaller and the grid larger.",
         )

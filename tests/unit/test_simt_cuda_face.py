@@ -243,7 +243,7 @@ def test_jit_in_every_form() -> None:
 @pytest.mark.parametrize(
     "use, words",
     [
-        (lambda: cuda.jit(colour="red"), ["'colour'", "fastmath"]),
+        (lambda: cuda.jit(colour="red"), ["'colour'", "without effect"]),
         (lambda: cuda.jit("void(float32[:]")(kernel.py_func), ["signature"]),
         (lambda: cuda.jit("float32(float32[:], int32)")(kernel.py_func), ["returns"]),
         (lambda: cuda.jit("void(float32[:])")(kernel.py_func), ["1 arguments", "x, n"]),

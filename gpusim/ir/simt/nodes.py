@@ -289,9 +289,8 @@ class Arg:
 @dataclass(frozen=True, slots=True)
 class SimtProgram:
     """`registers` is one more than the largest register id. `file` and `source`: the user's text, for messages and the source view
-    (`source[0]` is line `first_line`). `max_registers`: given by the user (launch bounds), or None. `fastmath`: the user
-    allows approximate float32 functions and divisions. `notes`: rewrites that were
-    applied, as a reader of the printed program should know them."""
+    (`source[0]` is line `first_line`). `max_registers`: given by the user (launch bounds), or None. `notes`: rewrites that were applied, as a
+    reader of the printed program should know them."""
 
     name: str
     args: tuple[Arg, ...]
@@ -304,7 +303,12 @@ class SimtProgram:
     source: tuple[str, ...] = ()
     max_registers: int | None = None
     notes: tuple[str, ...] = ()
-    fastmath: bool = False
+
+
+#: what a launch allows, x y z (CUDA C++ Programming Guide, from compute capability 3.0 on)
+MAX_THREADS = 1024
+MAX_BLOCK = (1024, 1024, 64)
+MAX_GRID = (2**31 - 1, 65535, 65535)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.facts import LaunchFacts
-from gpusim.ir.simt.nodes import Geometry, Mma, SimtProgram
+from gpusim.ir.simt.nodes import MAX_BLOCK, MAX_GRID, MAX_THREADS, Geometry, Mma, SimtProgram
 from gpusim.launch.occupancy import occupancy
 from gpusim.launch.simt.args import describe, facts
 from gpusim.lower.lowered import Footprint
@@ -16,10 +16,6 @@ from gpusim.lower.simt.code import Code
 from gpusim.spec.device import GpuSpec
 from gpusim.spec.resolve import Machine, resolve
 from gpusim.trace.run import Occupancy
-
-MOST_THREADS = 1024
-MOST_GRID = (2**31 - 1, 65535, 65535)
-MOST_BLOCK = (1024, 1024, 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +71,11 @@ def uses_tensor(code: Code) -> bool:
 
 def check_geometry(geometry: Geometry, spec: GpuSpec) -> None:
     """GpusimError if no device launches such a grid or block."""
-    for what, extents, most in (("grid", geometry.grid, MOST_GRID), ("block", geometry.block, MOST_BLOCK)):
+    for what, extents, most in (("grid", geometry.grid, MAX_GRID), ("block", geometry.block, MAX_BLOCK)):
         if not _within(extents, most):
             raise GpusimError(f"{what} = {extents}; every extent is at least 1 and at most {most}.", where=spec.name, hint=f"Give another {what}.")
-    if geometry.threads > MOST_THREADS:
-        raise GpusimError(f"a block of {geometry.block} has {geometry.threads} threads; {MOST_THREADS} is the most.", where=spec.name)
+    if geometry.threads > MAX_THREADS:
+        raise GpusimError(f"a block of {geometry.block} has {geometry.threads} threads; {MAX_THREADS} is the most.", where=spec.name)
     if geometry.shared_bytes < 0:
         raise GpusimError(f"{geometry.shared_bytes} bytes of dynamic shared memory.", where=spec.name, hint="Give 0 or more.")
 

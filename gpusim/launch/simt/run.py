@@ -167,7 +167,8 @@ def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
     bounds = limits(counters, machine, ready.spec, geometry.ctas)
     busy = max(s.run.cycles + s.load.first * machine.per_cta for s in sms)
     simulated = machine.launch_start + _cold(code, machine) + max(busy, geometry.ctas * machine.per_cta)
-    cycles = max(simulated, *bounds.values()) + (machine.launch_overhead if begun.launch == "in" else 0.0)
+    least = max(bounds.values()) if any(not s.made.whole for s in sms) else 0.0
+    cycles = max(simulated, least) + (machine.launch_overhead if begun.launch == "in" else 0.0)
     picoseconds = round(cycles / machine.clock_hz * 1e12)
     stalls = _summed(sms)
     run = Run(
