@@ -23,6 +23,7 @@ from gpusim.launch.simt.passes import Passed, execute_all, probe
 from gpusim.launch.simt.prepare import Ready, prepare
 from gpusim.launch.simt.profile import profile
 from gpusim.launch.simt.sample import recorded
+from gpusim.launch.simt.state import MemoryState
 from gpusim.launch.simt.timing import bench, tracks
 from gpusim.launch.simt.timing_only import execute_some
 from gpusim.launch.simt.traffic import traffic
@@ -60,6 +61,7 @@ def simulate_simt(
     launch: str = "out",
     exact: bool = False,
     timeline: bool = False,
+    state: MemoryState | None = None,
 ) -> SimtResult:
     """One launch of `kernel` (a SimtProgram, or what has `.program_for(tuple[Arg, ...])`) with `args` on `spec`.
 
