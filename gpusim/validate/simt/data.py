@@ -9,17 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.kernels.simt.hashing import hash32
+
 Params = Mapping[str, Any]
 Arrays = dict[str, np.ndarray]
-
-
-def hash32(x: np.ndarray) -> np.ndarray:
-    """A mixing of 32 bits (two rounds of xor-shift and multiply)."""
-    x = x.astype(np.uint32, copy=True)
-    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B), (16, 1)):
-        x ^= x >> np.uint32(shift)
-        x *= np.uint32(factor)
-    return x
 
 
 def hash2(index: np.ndarray, seed: int) -> np.ndarray:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gpusim.errors import GpusimError
 from gpusim.launch.simt.run import simulate_simt
+from gpusim.probe.plan import Excluded
 from gpusim.spec.device import GpuSpec
 from gpusim.trace.run import Run
 from gpusim.validate.cases import Case
@@ -13,7 +14,7 @@ from gpusim.validate.outcome import Outcome
 from gpusim.validate.protocol import MEASURES, Measure
 from gpusim.validate.simt.launches import ThreadLaunch, is_measured_launch, launch_of, profiled
 from gpusim.validate.simt.micro import GROUPS, plan_of
-from gpusim.validate.simt.plan import Excluded, Facts, Plan
+from gpusim.validate.simt.plan import Facts, Plan
 
 #: a profiler's launch: elapsed cycles of the SMs, and duration in ns
 CYCLES, NANOSECONDS = "gpc__cycles_elapsed.max", "gpu__time_duration.sum"

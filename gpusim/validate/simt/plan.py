@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from gpusim.spec.device import GpuSpec
 
@@ -27,10 +26,3 @@ class Plan:
     simulate: Callable[[GpuSpec], Facts]
     shape: str = ""
     length_us: float = float("inf")
-
-
-class Excluded(Exception):
-    """The record says something about the run that was measured, not about the machine; the text says what."""
-
-
-Record = dict[str, Any]

@@ -1,0 +1,90 @@
+"""How a probe is measured: cycles between n and 2 n passes of a loop on all SMs at once, so that launch and entry are gone; or one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusim.errors import GpusimError
+from gpusim.ir.simt.nodes import Geometry
+from gpusim.launch.simt.args import ArraySpec
+from gpusim.launch.simt.run import simulate_simt
+from gpusim.probe.plan import Excluded, Plan, Simulation
+from gpusim.spec.device import GpuSpec
+from gpusim.spec.resolve import resolve
+from gpusim.trace.run import Run
+
+MOST_WARPS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A kernel whose cost is that of one pass of a loop. args: those behind `sink` (of which the element type is `sink`), the number of passes
+    as a string. value: cycles a pass -> the value of the record. passes: n. shared: dynamic shared memory of a CTA, bytes."""
+
+    kernel: Any
+    warps: int
+    args: tuple[Any, ...]
+    value: Callable[[float], float]
+    passes: int = 4
+    sink: str = "uint32"
+    shared: int = 0
+
+
+def slope(loop: Loop) -> Simulation:
+    """The simulation of `loop`. More warps than a CTA can have come as several CTAs an SM."""
+    ctas = -(-loop.warps // MOST_WARPS)
+    threads = loop.warps // ctas * 32
+
+    def simulate(spec: GpuSpec) -> float:
+        """Cycles of a pass: of 2 n passes less those of n, over n."""
+        grid = sms(spec) * ctas
+        sink = ArraySpec((grid * threads,), loop.sink)
+        cycles = []
+        for n in (loop.passes, 2 * loop.passes):
+            args = tuple(int32(n) if isinstance(a, str) else int32(a) for a in loop.args)
+            cycles.append(run(spec, loop.kernel, (grid, threads), (sink, *args), loop.shared).cycles)
+        return loop.value((cycles[1] - cycles[0]) / loop.passes)
+
+    return simulate
+
+
+def run(spec: GpuSpec, kernel: Any, threads: tuple[int, int], args: tuple[Any, ...], shared: int = 0, **options: Any) -> Run:
+    """One launch without values. threads: (CTAs, threads of a CTA). options: for `simulate_simt`."""
+    geometry = Geometry((threads[0], 1, 1), (threads[1], 1, 1), shared)
+    return simulate_simt(kernel, geometry, args, spec, values=False, **options).run
+
+
+def nanoseconds(spec: GpuSpec, kernel: Any, threads: tuple[int, int], args: tuple[Any, ...], shared: int = 0, **options: Any) -> float:
+    """The time of one launch, its overhead in it."""
+    return run(spec, kernel, threads, args, shared, launch="in", **options).time_ps / 1000
+
+
+def int32(value: Any) -> Any:
+    """The originals' `int` has 32 bits, a whole number of Python's 64."""
+    return np.int32(value) if isinstance(value, int) and value < 2**31 else value
+
+
+def sms(spec: GpuSpec) -> int:
+    return resolve(spec, spec.clocks.boost / 1e6).sms
+
+
+def refused(reason: str, where: str) -> Plan:
+    """A plan for what kernels cannot say."""
+
+    def refuse(_: Any) -> Simulation:
+        raise GpusimError(reason, where=where)
+
+    return refuse
+
+
+def excluded(reason: str) -> Plan:
+    """A plan for a record that says something about the run that was measured."""
+
+    def exclude(_: Any) -> Simulation:
+        raise Excluded(reason)
+
+    return exclude
