@@ -84,6 +84,10 @@ store4 = Intrinsic("store4", "store4(a, i, values): four elements from a[i] in o
 store8 = Intrinsic("store8", "store8(a, i, values): eight elements from a[i] in one access.")
 ldg = Intrinsic("ldg", "ldg(a, i): a[i], which nothing writes during the kernel.")
 ldcg = Intrinsic("ldcg", "ldcg(a, i): a[i] past the L1.")
+index_at = Intrinsic(
+    "index_at",
+    "index_at(a, offset): the index of the element that begins `offset` bytes behind the first one. As with a pointer, the access multiplies nothing.",
+)
 cp_async = Intrinsic("cp_async", "cp_async(dst, i, src, j, count, valid=None): copy src[j:j + count] to shared dst[i:], asynchronously.")
 cp_async_commit = Intrinsic("cp_async_commit", "cp_async_commit(): close a group of asynchronous copies.")
 cp_async_wait = Intrinsic("cp_async_wait", "cp_async_wait(n): until at most n groups of this thread are open.")

@@ -65,6 +65,18 @@ def _check_width(made: Call, array: Array, count: int) -> None:
         )
 
 
+def _index_at(made: Call) -> Operand:
+    array, offset = made.bound("a offset")
+    target = array_of(made, array)
+    if target.ndim != 1 or target.strides[0] != 1 or target.offset is not None:
+        made.refuse("index_at of an array that is not one-dimensional and contiguous.", "Pass x.reshape(-1).")
+    value = made.ctx.scalar(offset or NOTHING, made.node, "The byte offset")
+    if is_float(value.dtype):
+        made.refuse(f"The byte offset is a {value.dtype}.", "Convert it with int().")
+    size = Imm(itemsize(target.buffer.dtype), value.dtype)
+    return Scalar(made.ctx.op("index.at", (value.value, size), value.dtype))
+
+
 def vector_store(count: int) -> Handler:
     def handle(made: Call) -> Operand:
         array, index, values = made.bound("a i values")
@@ -191,6 +203,7 @@ MEMORY: dict[str, Handler] = {
     **{f"atomic.{n}": atomic_op(_ATOMICS.get(n, n)) for n in atomic.members if n not in _SPECIAL},
     "atomic.cas": _cas,
     "atomic.compare_and_swap": _compare_and_swap,
+    "index_at": _index_at,
     "cp_async": _cp_async,
     "cp_async_commit": _commit,
     "cp_async_wait": _wait,

@@ -47,6 +47,12 @@ def shl(a: Array, b: Array) -> Array:
     )
 
 
+def index_at(offset: Array, size: Array) -> Array:
+    """The index of the element at a byte offset; the largest number where none begins there, so that the access is out of bounds."""
+    index = offset // size
+    return np.where(index * size == offset, index, np.iinfo(offset.dtype).max)
+
+
 def shr(a: Array, b: Array) -> Array:
     """Arithmetic for signed types; a shift of the width or more leaves the sign."""
     bits = a.dtype.itemsize * 8
@@ -232,6 +238,7 @@ TEMPLATES: dict[str, str] = {
     "approx.div": "{0} / {1}",
     "fma": "A.fma({0}, {1}, {2})",
     "wrap": "np.where({0} < 0, {0} + {1}, {0})",
+    "index.at": "A.index_at({0}, {1})",
     "prmt": "A.prmt({0}, {1}, {2})",
     "rsqrt": "A.wide({0}, lambda x: 1.0 / np.sqrt(x))",
     "rcp": "np.reciprocal({0})",

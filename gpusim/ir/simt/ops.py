@@ -39,6 +39,8 @@ OPS: dict[str, Rule] = {
     **_rows(3, "same", "select"),  # (condition: bool, if true, if false)
     # (index, extent): index + extent where index < 0, as Python wraps an inner dimension. Takes no instruction: CUDA C++ has none
     **_rows(2, "same", "wrap"),
+    # (byte offset, bytes of an element): the index of the element there, as through a pointer. No multiple: an index that no array has
+    **_rows(2, "same", "index.at"),
     **_rows(1, "dst", "cvt bitcast"),  # value conversion; the same bits
     **_rows(2, "dst", "pack"),  # two 16-bit (or two float32 -> bfloat16x2 in a uint32): low, high
     **_rows(2, "dst", "mul.wide"),  # 32 x 32 -> 64 bits

@@ -25,6 +25,9 @@ def address(w: Writer, buffer: Buffer, index: Value, *, paired: bool = True) -> 
     aligned pair of registers (loads and stores; copies do not)."""
     number = w.numbers.of(index)
     part = w.numbers.split(number)
+    offset = _pointer_offset(w, part, itemsize(buffer.dtype))
+    if offset is not None:
+        return _at_offset(w, buffer, offset)
     if buffer.space == "global":
         return (_descriptor(w), _global(w, buffer, part, paired))
     if buffer.space == "const":
@@ -33,6 +36,23 @@ def address(w: Writer, buffer: Buffer, index: Value, *, paired: bool = True) -> 
     if part.base is None and not part.strides:
         return () if base is None else (base,)
     return (_local(w, buffer, whole(w, part), base),)
+
+
+def _pointer_offset(w: Writer, part: Split, scale: int) -> int | None:
+    """The number of the byte offset that `part` is, if it is one: what it was divided by is what the access would multiply it by."""
+    if part.base is None or part.strides or w.numbers.table[part.base].op != "index.at":
+        return None
+    offset, size = w.numbers.table[part.base].args
+    return offset if w.numbers.constant(size) == scale else None
+
+
+def _at_offset(w: Writer, buffer: Buffer, offset: int) -> tuple[int, ...]:
+    """An offset in a register, and where the buffer begins in a uniform one."""
+    at = w.outside(w.numbers.leaves(offset))
+    base = materialise(w, offset, at)
+    if buffer.space == "global":
+        return (_descriptor(w), base, w.once(("pointer", buffer.id), "ULDC", size=0))
+    return (base, _base(w)) if buffer.space == "shared" else (base,)
 
 
 def _descriptor(w: Writer) -> int:

@@ -12,7 +12,7 @@ from gpusim.ir.simt.nodes import Imm, Op, Value
 from gpusim.lower.simt.flow import Flow
 
 _COMMUTE = {"add", "mul", "and", "or", "xor"}
-_KNOWN = {"add", "sub", "mul", "shl", "neg", "cvt", "mov", "and", "or", "xor", "shr", "mul.wide", "min", "max"}
+_KNOWN = {"add", "sub", "mul", "shl", "neg", "cvt", "mov", "and", "or", "xor", "shr", "mul.wide", "min", "max", "index.at"}
 _SPECIAL = ("tid.", "ntid.", "ctaid.", "nctaid.", "laneid")
 
 

@@ -15,7 +15,7 @@ from gpusim.lower.simt.table import FUSED, chain, kind
 
 COMPARES = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 _LOGIC = frozenset(("and", "or", "xor"))
-_LAZY = frozenset(("add", "sub", "mul", "shl", "neg", "cvt"))
+_LAZY = frozenset(("add", "sub", "mul", "shl", "neg", "cvt", "index.at"))
 _SIMPLE = frozenset(("add", "sub", "mul", "shl", "shr", "and", "or", "xor", "min", "max"))
 _SIGNS = frozenset(("add", "sub", "mul", "fma", "min", "max", "approx.rcp", "approx.rsqrt", "approx.ex2", "approx.lg2", "fdividef", "approx.div", *COMPARES))
 
