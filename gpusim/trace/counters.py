@@ -51,10 +51,20 @@ MEANINGS: dict[str, Meaning] = {
     "merged_sectors": Meaning("sectors", "", "sectors requested while another SM of the GPC had them in flight: they never reach L2"),
     "l2_read_sectors": Meaning("sectors", "lts__t_sectors_srcunit_tex_op_read.sum", "read sectors L2 received from SMs"),
     "l2_write_sectors": Meaning("sectors", "lts__t_sectors_srcunit_tex_op_write.sum", "written sectors L2 received from SMs"),
-    "l2_hit_sectors": Meaning("sectors", "lts__t_sectors_srcunit_tex_lookup_hit.sum", "of the read and written ones, those that hit the near half"),
+    "l2_atomic_sectors": Meaning("sectors", "", "sectors of atomics L2 received from SMs; they are executed at the line's home"),
+    "l2_hit_sectors": Meaning(
+        "sectors", "lts__t_sectors_srcunit_tex_lookup_hit.sum", "of all these, those that hit the near half; stores and atomics always do"
+    ),
+    "l2_miss_sectors": Meaning("sectors", "lts__t_sectors_srcunit_tex_lookup_miss.sum", "sectors the near half fetched: whole 64-byte atoms"),
+    "partial_write_sectors": Meaning("sectors", "", "of the written ones, those that a request did not write whole"),
     "fabric_sectors": Meaning("sectors", "lts__t_sectors_srcunit_ltcfabric.sum", "sectors that crossed between the L2 halves"),
+    "fabric_read_sectors": Meaning("sectors", "", "of these, read from a home in the other half"),
+    "fabric_write_sectors": Meaning("sectors", "", "of these, stored or updated at a home in the other half"),
     "dram_read_bytes": Meaning("bytes", "dram__bytes_read.sum", "bytes read from DRAM"),
     "dram_write_bytes": Meaning("bytes", "dram__bytes_write.sum", "bytes written to DRAM"),
+    "dram_bursts": Meaning("bursts", "", "bursts that the channels moved, read and written"),
+    "dram_row_hits": Meaning("bursts", "", "of these, those whose row was open"),
+    "dram_turnarounds": Meaning("times", "", "changes of a channel between reading and writing"),
     "l2_dirty_bytes": Meaning("bytes", "", "written bytes that L2 still holds when the kernel ends"),
     "spill_bytes": Meaning("bytes", "smsp__inst_executed_op_local.sum", "local-memory traffic of spilled registers"),
 }
