@@ -1,0 +1,211 @@
+"""Pipes of an SM: how often an instruction can issue and how long its result takes; barriers, predicates, divergence; tensor cores."""
+
+from __future__ import annotations
+
+from gpusim.calibrate.bench import Bench, Row, digits, lanes, nearly_whole, whole
+from gpusim.calibrate.formulas import line
+from gpusim.calibrate.records import Missing
+
+OPS, FMA = "ops/clk/SM", "FMA/clk/SM"
+
+#: threads of a warp
+WARP = 32
+
+#: field of simt.interval -> operation of group alu whose throughput tells it
+INTERVALS = {
+    "fmaheavy": "imad",
+    "alu": "iadd3",
+    "half": "hfma2_f16",
+    "fp64": "dadd",
+    "xu": "mufu_ex2",
+    "HADD2": "hadd2_f16",
+    "DFMA": "dfma",
+    "IMAD_WIDE": "imad_wide",
+    "IMAD_HI": "imad_hi",
+    "SHFL": "shfl_bfly",
+    "MATCH": "match_any",
+    "REDUX": "redux_add_with_mov",
+}
+
+#: field of simt.latency -> operation of group alu
+LATENCIES = {
+    "fma": "ffma",
+    "fmaheavy": "imad",
+    "alu": "iadd3",
+    "half": "hfma2_f16",
+    "fp64": "dfma",
+    "xu": "mufu_ex2",
+    "IMAD_WIDE": "imad_wide",
+    "IMAD_HI": "imad_hi",
+    "SHFL": "shfl_bfly",
+    "MATCH": "match_any",
+}
+
+#: operand format -> how a shape of mma.sync ends that has it
+MMA = {"bf16": "m16n8k16.f32.bf16", "fp16": "m16n8k16.f32.f16", "tf32": "m16n8k8.f32.tf32"}
+
+
+def _latency(bench: Bench, name: str) -> float:
+    return bench.records.value(f"alu/{name}", "cycles", kind="latency")
+
+
+def _throughput(bench: Bench, name: str) -> float:
+    return bench.records.value(f"alu/{name}", OPS, kind="throughput")
+
+
+def _interval(bench: Bench, name: str) -> float:
+    """Cycles that a warp's instruction holds the pipe of its sub-core."""
+    return bench.spec("sm.subcores") * WARP / _throughput(bench, name)
+
+
+def _of_interval(field: str, name: str) -> Row:
+    return Row(f"simt.interval.{field}", f"alu/{name}", "sub-cores x 32 / throughput", lambda b: _interval(b, name), nearly_whole)
+
+
+def _of_latency(field: str, name: str) -> Row:
+    return Row(f"simt.latency.{field}", f"alu/{name}", "latency", lambda b: _latency(b, name), whole)
+
+
+def _lanes(field: str, name: str) -> Row:
+    return Row(f"sm.{field}", f"alu/{name}", "throughput, in whole pipes", lambda b: _throughput(b, name), lanes)
+
+
+def _barrier(bench: Bench, kind: str = "__syncthreads") -> tuple[float, float]:
+    """(cycles for each warp, cycles of the barrier itself)."""
+    return line([(r.number("warps"), r.value) for r in bench.records.points("scheduling/barrier", "cycles", kind=kind)])
+
+
+#: barriers in one pass of the measured loop
+UNROLL = 16
+
+
+def _inner_barrier(bench: Bench) -> float:
+    """The measured loop ends with a predicate and a branch behind every 16 barriers."""
+    return bench.spec("sm.barrier_base") - (bench.spec("simt.guard_latency") + bench.spec("simt.branch")) / UNROLL
+
+
+def _guard(bench: Bench) -> float:
+    """expf is a multiply, a comparison, a guarded multiply, ex2 and a multiply; what the other four take is known.
+
+    Two changes of pipe to and from the comparison, one behind ex2; see `simt.pipe_change`.
+    """
+    fma, change = bench.spec("simt.latency.fma"), bench.spec("simt.pipe_change")
+    return _latency(bench, "__expf") - 3 * fma - 3 * change - bench.spec("simt.latency.xu")
+
+
+def _pipe_change(bench: Bench) -> float:
+    return (_latency(bench, "mufu_rcp_then_fadd") - bench.spec("simt.latency.xu") - bench.spec("simt.latency.fma")) / 2
+
+
+def _split(bench: Bench) -> float:
+    """31 of 32 passes let one lane more go, where otherwise all stay."""
+    cycles = {trips: bench.records.value("divergence/lane_trip_count", "cycles", trips=trips, warps=1) for trips in ("lane+1", "all 32")}
+    return (cycles["lane+1"] - cycles["all 32"]) / 31
+
+
+def _atoms(bench: Bench) -> float:
+    """Dependent, n lanes of a warp on one word: base + slope n."""
+    points = bench.records.points("smem/shared_atomic", "cycles/warp instr", op="atom.add.u32 (dependent)", step_words=1, warps=1)
+    return line([(WARP / r.number("distinct_addresses"), r.value) for r in points])[1]
+
+
+def _b2r(bench: Bench) -> float:
+    """What a barrier with a count takes beyond one without, less the predicate that it waits for."""
+    return bench.records.value("scheduling/barrier", "cycles", kind="barrier.red.popc", warps=1) - sum(_barrier(bench)) - bench.spec("simt.guard_latency")
+
+
+def _fence(bench: Bench, scope: str) -> float:
+    return bench.records.value("latency/atomic", "cycles", op=f"fence_{scope}_after_st")
+
+
+def _constant(bench: Bench, instr: str) -> float:
+    points = bench.records.points("latency/constant", "cycles", instr=instr)
+    return float(min(points, key=lambda r: r.number("footprint")).value)
+
+
+def _mma(bench: Bench, shape: str) -> float:
+    return max(r.value for r in bench.records.points("tensor/mma_sync", FMA, kind="throughput", shape=shape))
+
+
+def _of_mma(key: str, shape: str) -> Row:
+    return Row(f"tensor.mma_sync.fma_per_cycle.{key}", "tensor/mma_sync", f"{shape}, highest throughput", lambda b: _mma(b, shape), digits)
+
+
+def _mma_interval(bench: Bench) -> float:
+    """An m16n8k16 of 2048 multiply-adds on one sub-core."""
+    return 16 * 8 * 16 * bench.spec("sm.subcores") / bench.spec("tensor.mma_sync.fma_per_cycle.bf16")
+
+
+def _wgmma(bench: Bench) -> float:
+    return max(r.value for r in bench.records.points("tensor/wgmma", FMA, kind="throughput", type="bf16", warpgroups=1))
+
+
+def _operand(bench: Bench) -> tuple[float, float]:
+    """(cycles for each column of B, base) where reading A from shared memory limits: below half the full rate and at it."""
+    points = bench.records.points("tensor/wgmma", FMA, kind="throughput", type="bf16", a="smem", warpgroups=1, accumulators=1)
+    full = max(r.value for r in points)
+    held = [(float(str(r.params["shape"]).split("n")[1].split("k")[0]), r.number("cycles_per_wgmma")) for r in points if r.value < 0.9 * full]
+    if len(held) < 2:
+        raise Missing("fewer than two shapes of tensor/wgmma that reading A from shared memory limits")
+    return line(held)
+
+
+#: rows that later ones build on come first
+ROWS: tuple[Row, ...] = (
+    _lanes("fma_lanes", "ffma"),
+    _lanes("alu_lanes", "iadd3"),
+    _lanes("xu_lanes", "mufu_ex2"),
+    Row("sm.alu_latency", "alu/ffma", "latency", lambda b: _latency(b, "ffma"), whole),
+    Row(
+        "simt.interval.fma",
+        "alu/ffma",
+        "FMA pipes of a sub-core x sub-cores x 32 / throughput",
+        lambda b: b.spec("simt.fma_halves") * _interval(b, "ffma"),
+        nearly_whole,
+    ),
+    *(_of_interval(field, name) for field, name in INTERVALS.items()),
+    Row("simt.interval.lsu", "smem/load_bandwidth", "sub-cores x 32 / lanes", lambda b: b.spec("sm.subcores") * WARP / b.spec("sm.lsu_lanes"), nearly_whole),
+    *(_of_latency(field, name) for field, name in LATENCIES.items()),
+    Row("simt.latency.lsu", "latency/shared", "4 bytes", lambda b: b.records.value("latency/shared", "cycles", bytes=4), whole),
+    Row("simt.latency.LDC", "latency/constant", "LDC, smallest footprint", lambda b: _constant(b, "LDC"), whole),
+    Row("simt.latency.ULDC", "latency/constant", "ULDC, smallest footprint", lambda b: _constant(b, "ULDC"), whole),
+    Row("simt.latency.LDL", "latency/local", "128 bytes", lambda b: b.records.value("latency/local", "cycles", bytes=128), whole),
+    Row("simt.latency.ATOMS", "smem/shared_atomic", "dependent, lanes on one word: intercept", _atoms, whole),
+    Row("simt.gap.MEMBAR", "latency/atomic", "fence_cta_after_st", lambda b: _fence(b, "cta"), whole),
+    Row("simt.gap.ERRBAR", "latency/atomic", "fence_gpu_after_st less fence_cta_after_st", lambda b: _fence(b, "gpu") - _fence(b, "cta"), whole),
+    Row("simt.pipe_change", "alu/mufu_rcp_then_fadd", "half of the latency beyond that of xu and fma", _pipe_change, whole),
+    Row("simt.guard_latency", "alu/__expf", "latency, less three of fma, one of xu and three changes of pipe", _guard, whole),
+    Row(
+        "simt.latency.VOTE",
+        "alu/vote_ballot_with_setp",
+        "latency less simt.guard_latency",
+        lambda b: _latency(b, "vote_ballot_with_setp") - b.spec("simt.guard_latency"),
+        whole,
+    ),
+    Row(
+        "simt.latency.REDUX",
+        "alu/redux_add_with_mov",
+        "latency less that of alu and two changes of pipe",
+        lambda b: _latency(b, "redux_add_with_mov") - b.spec("simt.latency.alu") - 2 * b.spec("simt.pipe_change"),
+        whole,
+    ),
+    Row("simt.shuffle_index", "alu/shfl_idx", "latency less that of shfl_bfly", lambda b: _latency(b, "shfl_idx") - _latency(b, "shfl_bfly"), whole),
+    Row("simt.split", "divergence/lane_trip_count", "one warp: (lane+1 - all 32) / 31", _split, whole),
+    Row("sm.barrier_per_warp", "scheduling/barrier", "__syncthreads: slope over warps", lambda b: _barrier(b)[0], nearly_whole),
+    Row("sm.barrier_base", "scheduling/barrier", "__syncthreads: intercept", lambda b: _barrier(b)[1], digits),
+    Row("simt.barrier", "scheduling/barrier", "sm.barrier_base less 1/16 of a predicate and a branch", _inner_barrier, digits, kind="derived"),
+    Row("simt.latency.B2R", "scheduling/barrier", "barrier.red.popc less __syncthreads and simt.guard_latency, one warp", _b2r, whole),
+    *(_of_mma(key, shape) for key, shape in MMA.items()),
+    Row(
+        "tensor.mma_sync.latency",
+        "tensor/mma_sync",
+        MMA["bf16"] + " latency",
+        lambda b: b.records.value("tensor/mma_sync", "cycles", kind="latency", shape=MMA["bf16"]),
+        whole,
+    ),
+    Row("simt.latency.tensor", "tensor/mma_sync", MMA["bf16"] + " latency", lambda b: b.spec("tensor.mma_sync.latency"), whole),
+    Row("simt.interval.tensor", "tensor/mma_sync", "2048 multiply-adds at the throughput of a sub-core", _mma_interval, nearly_whole, kind="derived"),
+    Row("tensor.wgmma.fma_per_cycle.bf16", "tensor/wgmma", "bf16, highest throughput of one warpgroup", _wgmma, digits),
+    Row("tensor.wgmma.operand_per_n", "tensor/wgmma", "A from shared memory, shapes below the full rate: slope over N", lambda b: _operand(b)[0], digits),
+    Row("tensor.wgmma.operand_base", "tensor/wgmma", "A from shared memory, shapes below the full rate: intercept", lambda b: _operand(b)[1], digits),
+)
