@@ -1,0 +1,162 @@
+"""Group latency: pointer chases of one thread through every level, and chains of atomics and fences. Values are SM cycles of one step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gpusim.errors import GpusimError
+from gpusim.ir.simt.nodes import Geometry
+from gpusim.kernels.simt.probes import latency
+from gpusim.launch.simt.args import ArraySpec
+from gpusim.launch.simt.run import simulate_simt
+from gpusim.probe.loops import excluded, sms
+from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
+from gpusim.probe.rings import SPARE, Chip, Ring, per_pass
+from gpusim.spec.device import GpuSpec
+
+LINE, KIB, MIB, GIB = 128, 1 << 10, 1 << 20, 1 << 30
+#: steps of a walk that tell its mean within 1 %
+STEPS = 2048
+#: rings up to this size are walked once before, so that the L1 holds what it holds in every pass
+WALKED_TWICE = 512 * KIB
+#: passes that are timed where every pass is like the other
+PASSES = 8
+#: pages are not modelled: what counts is how many lines there are, so they need not lie further apart than this in all
+SPREAD = 2 * GIB
+
+
+def _chain(kernel: Any, args: tuple[Any, ...], threads: int = 1, passes: int = PASSES, steps: int = latency.STEPS) -> Simulation:
+    """Cycles of one of `steps` dependent operations in a pass of the kernel's last loop, which runs the number of passes named "passes"."""
+
+    def simulate(spec: GpuSpec) -> float:
+        given = tuple(np.int32(passes + SPARE) if isinstance(a, str) else a for a in args)
+        made = simulate_simt(kernel, Geometry((1, 1, 1), (threads, 1, 1), 0), given, spec, values=False, exact=True, timeline=True)
+        return per_pass(made.run, passes) / steps
+
+    return simulate
+
+
+def _shared(p: Params) -> Simulation:
+    return _chain(latency.shared_chase({4: 4, 8: 8, 16: 16}[p["bytes"]]), ("passes", ArraySpec((1,), "uint32")), 32)
+
+
+def _constant(p: Params) -> Simulation:
+    nodes, stride = int(p["footprint"]) // p["stride"], p["stride"] // 4
+    table = np.zeros(64 * KIB // 4, np.uint32)
+    table[np.arange(nodes) * stride] = (np.arange(nodes) + 1) % nodes * p["stride"]
+    kernel = latency.constant_chase(table, {"LDC": False, "ULDC": True}[p["instr"]])
+    passes = max(PASSES, nodes // latency.STEPS)
+    return _chain(kernel, (np.int32(passes), "passes", ArraySpec((1,), "uint32")), passes=passes)
+
+
+def _local(p: Params) -> Simulation:
+    nodes = int(p["bytes"]) // 8
+    passes = max(PASSES, nodes // latency.STEPS)
+    return _chain(latency.local_chase, (np.int32(nodes), np.int32(passes), "passes", ArraySpec((1,), "uint64")), passes=passes)
+
+
+def _atomic(p: Params) -> Simulation:
+    kernel, dtype = latency.ATOMIC[p["op"]]
+    return _chain(kernel, ("passes", np.zeros(64, dtype.dtype)), 32, steps=latency.ATOMICS)
+
+
+def _l1_hit(p: Params) -> Simulation:
+    ring = Ring(int(p["footprint"]) // LINE, LINE)
+    load = p["ld"]
+    return lambda spec: Chip(spec, ring, ring.nodes).walk({k: k for k in latency.LOADS}[load], ring.nodes, 128)
+
+
+def _l2_hit(p: Params) -> Simulation:
+    """Only the loads' kind is L2's; what they read was read before, so that it lies in the near half."""
+    ring, load = Ring(int(p["footprint"]) // LINE, LINE), {k: k for k in latency.LOADS}[p["ld"]]
+
+    def simulate(spec: GpuSpec) -> float:
+        chip = Chip(spec, ring, STEPS)
+        chip.sweep(LINE)
+        return chip.walk(load, 0, STEPS - latency.STEPS)
+
+    return simulate
+
+
+#: what is carved out of the SRAM for shared memory -> dynamic shared memory of the CTA, as a share of the most that a CTA may have
+CARVED = {"max_l1": 0, "max_smem": 1}
+
+
+def _staircase(p: Params) -> Simulation:
+    footprint, load = round(p["footprint"] / LINE) * LINE, {"ca": "ca", "cg": "cg"}[p["ld"]]
+    ring, all_sms = Ring(footprint // LINE, LINE), {"one_sm": False, "all_sms": True}[p["warm"]]
+    small = footprint <= WALKED_TWICE
+    warm, steps = (ring.nodes, min(ring.nodes, STEPS)) if small else (0, STEPS - latency.STEPS)
+    carved = CARVED[p.get("l1_carveout", "max_l1")]
+
+    def simulate(spec: GpuSpec) -> float:
+        chip = Chip(spec, ring, min(ring.nodes, warm + steps + 2 * latency.STEPS))
+        chip.sweep(LINE, sms=sms(spec) if all_sms else 1)
+        return chip.walk(load, warm, steps, shared=carved * spec.sm.shared_max_per_cta)
+
+    return simulate
+
+
+def _dram(p: Params) -> Simulation:
+    """L2 is full of other data."""
+    footprint, stride = round(p["footprint"] / LINE) * LINE, int(p["stride"])
+    ring = Ring(footprint // stride, stride, {"random": True, "sequential": False}[p["order"]])
+    return lambda spec: Chip(spec, ring, STEPS, "foreign-clean").walk("cg", 0, STEPS - latency.STEPS)
+
+
+def _tlb(p: Params) -> Simulation:
+    nodes, pitch = int(p["pages"]), int(p["pitch"])
+    pitch = min(pitch, max(LINE, SPREAD // nodes // LINE * LINE))
+    ring = Ring(nodes, pitch, jitter=pitch // LINE)
+    walked = min(nodes, 4 * KIB)
+    return lambda spec: Chip(spec, ring, walked).walk({"cg": "cg"}[p["ld"]], walked, walked)
+
+
+def _refused(what: str) -> Plan:
+    def refuse(_: Params) -> Simulation:
+        raise GpusimError(what, where="latency")
+
+    return refuse
+
+
+PLANS: dict[str, Plan] = {
+    "sm_clock": excluded("sm_clock: the clock while the group was measured"),
+    "shared": _shared,
+    "l1_hit": _l1_hit,
+    "l2_hit": _l2_hit,
+    "constant": _constant,
+    "local": _local,
+    "atomic": _atomic,
+    "staircase": _staircase,
+    "dram": _dram,
+    "tlb": _tlb,
+}
+
+
+def _steps(footprints: tuple[int, ...], **others: Any) -> tuple[Point, ...]:
+    return tuple(("staircase", {"footprint": f, **others}) for f in footprints)
+
+
+_FOOTPRINTS = (*(KIB << i for i in range(3, 9)), *(f * KIB for f in (240, 288, 320)), MIB, 4 * MIB, 16 * MIB)
+_LARGE = tuple(f * MIB for f in (24, 28, 32, 40, 48, 56, 64, 80, 128, 256, 512, 1024))
+
+POINTS: tuple[Point, ...] = (
+    *(("shared", {"bytes": b}) for b in (4, 8, 16)),
+    *(("l1_hit", {"footprint": 4 * KIB, "ld": load}) for load in ("ca.u64", "ca.v2.u64", "nc.u64")),
+    ("l2_hit", {"footprint": MIB, "ld": "cg.u64"}),
+    *(("constant", {"footprint": f, "stride": 64, "instr": i}) for i in ("LDC", "ULDC") for f in (64, 2 * KIB, 4 * KIB, 64 * KIB)),
+    *(("local", {"bytes": b}) for b in (128, 2 * KIB, 8 * KIB)),
+    *(("atomic", {"op": op}) for op in latency.ATOMIC),
+    *_steps(_FOOTPRINTS + _LARGE, ld="ca", warm="one_sm", l1_carveout="max_l1"),
+    ("dram", {"footprint": GIB, "stride": LINE, "order": "random"}),
+    *(("dram", {"footprint": GIB, "stride": s, "order": "sequential"}) for s in (32, 64, 128, 4 * KIB)),
+)
+
+CURVES: tuple[Curve, ...] = (
+    Curve("Latency of a pointer chase by footprint", "staircase", "footprint", "footprint (bytes)", "cycles a load", ("ld", "warm", "l1_carveout")),
+    Curve("Latency of constant memory by footprint", "constant", "footprint", "footprint (bytes)", "cycles a load", ("instr",)),
+    Curve("Latency of DRAM by stride", "dram", "stride", "stride (bytes)", "cycles a load", ("order", "footprint")),
+    Curve("Latency by number of pages", "tlb", "pages", "pages", "cycles a load", ("pitch",)),
+)

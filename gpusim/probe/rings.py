@@ -1,0 +1,125 @@
+"""Rings of pointers in device memory that take no more memory than the part that is walked, and the launches that warm and walk them."""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusim.errors import GpusimError
+from gpusim.ir.simt.nodes import Geometry
+from gpusim.kernels.simt.probes import latency
+from gpusim.launch.simt.args import ArraySpec
+from gpusim.launch.simt.run import simulate_simt
+from gpusim.launch.simt.state import MemoryState
+from gpusim.spec.device import GpuSpec
+from gpusim.trace.run import Run
+
+#: bytes of a pointer
+POINTER = 8
+#: passes of a timed loop that are not measured: in the first one the loads before it are still on their way, the last one has no successor
+SPARE = 2
+#: the generator's multipliers and shift are those of splitmix64, cut to the bits of the ring
+_ROUNDS = ((0x9E3779B97F4A7C15, 0x7F4A7C15), (0xD1B54A32D192ED03, 0x01234567), (0x94D049BB133111EB, 77))
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """`nodes` pointers, `stride` bytes apart, visited in random order or one after the other. jitter: each lies so many lines further at most."""
+
+    nodes: int
+    stride: int
+    random: bool = True
+    jitter: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        return self.nodes * self.stride
+
+    def offsets(self, first: int, count: int) -> np.ndarray:
+        """Byte offsets of `count` nodes from the `first` on, in the order of the walk: int64 of shape [count]."""
+        at = (first + np.arange(count, dtype=np.uint64)) % np.uint64(self.nodes)
+        node = scattered(at, self.nodes) if self.random else at
+        extra = scattered(node, 1 << 32) % np.uint64(self.jitter) * np.uint64(128) if self.jitter else np.uint64(0)
+        return (node * np.uint64(self.stride) + extra).astype(np.int64)
+
+
+def scattered(index: np.ndarray, n: int) -> np.ndarray:
+    """A permutation of 0 to n - 1 that looks random, at these places: uint64 of the same shape. What falls beyond n is permuted again."""
+    bits = max(1, (n - 1).bit_length())
+    mask, shift = np.uint64((1 << bits) - 1), np.uint64(max(1, (bits + 1) // 2))
+    out = index.astype(np.uint64)
+    todo = np.ones(out.shape, bool)
+    while todo.any():
+        x = out[todo]
+        for factor, step in _ROUNDS:
+            x = (x * np.uint64(factor) + np.uint64(step)) & mask
+            x ^= x >> shift
+        out[todo] = x
+        todo[todo] = x >= np.uint64(n)
+    return out
+
+
+def memory(nbytes: int) -> np.ndarray:
+    """Zeros, uint64 of `nbytes` bytes, of which only the pages that are written take memory: small pages, without a reservation."""
+    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
+    try:
+        pages = mmap.mmap(-1, nbytes, flags=flags)
+    except (OSError, OverflowError):
+        raise GpusimError(f"no address space for a ring of {nbytes} bytes.", where="probe latency", hint="Probe smaller footprints.") from None
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        pages.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(pages, np.uint64)
+
+
+class Chip:
+    """Launches that follow each other on one chip: its L2 is kept, and so is the ring."""
+
+    def __init__(self, spec: GpuSpec, ring: Ring, walked: int, l2: str = "cold") -> None:
+        """walked: how many nodes the longest walk visits."""
+        self.spec, self.ring = spec, ring
+        self.state = MemoryState(spec, l2)
+        self.words = memory(ring.nbytes + (ring.stride if ring.jitter else 0))
+        offsets = ring.offsets(0, walked + 1)
+        self.words[offsets[:-1] // POINTER] = offsets[1:].astype(np.uint64)
+        self.start = int(offsets[0])
+
+    def launch(self, kernel: Any, ctas: int, threads: int, *args: Any, shared: int = 0, **options: Any) -> Run:
+        """`kernel(ring, *args)`; numbers are 32 bits wide where that is enough."""
+        values = tuple(np.int32(a) if isinstance(a, int) and abs(a) < 2**31 else a for a in args)
+        geometry = Geometry((ctas, 1, 1), (threads, 1, 1), shared)
+        return simulate_simt(kernel, geometry, (self.words, *values), self.spec, values=False, state=self.state, **options).run
+
+    def sweep(self, step: int, *, sms: int = 1) -> None:
+        """One SM reads a word of every `step` bytes of the ring, or `sms` of them read all of it. No more than the last `capacity` bytes: whatever
+        L2 held before them is gone."""
+        end = self.ring.nbytes // POINTER
+        first = max(0, end - self.spec.l2.capacity * max(1, step // 128) // POINTER)
+        sink = ArraySpec((2,), "uint64")
+        if sms > 1:
+            self.launch(latency.touch_all, sms, latency.THREADS, first, end, sink)
+        else:
+            self.launch(latency.touch, 1, latency.THREADS, first, end, step // POINTER, sink)
+
+    def walk(self, load: str, warm: int, steps: int, shared: int = 0) -> float:
+        """Cycles of a step: of `steps` behind `warm` ones, both rounded up to whole passes. shared: bytes of shared memory that the CTA has."""
+        passes = -(-steps // latency.STEPS)
+        sink = ArraySpec((2,), "uint64")
+        run = self.launch(
+            latency.chase(load), 1, 1, np.uint64(self.start), -(-warm // latency.STEPS), passes + SPARE, sink, shared=shared, exact=True, timeline=True
+        )
+        return per_pass(run, passes) / latency.STEPS
+
+
+def per_pass(run: Run, passes: int) -> float:
+    """Cycles from the begin of one pass of the last loop of the first warp to the begin of the next: mean over `passes`, the last ones that another
+    follows. So it is what a clock read before and behind the loop would show, less the loop's end."""
+    track = run.profile.tracks[0] if run.profile is not None and run.profile.tracks else None
+    blocks = [p.block for p in track.passes] if track else []
+    body = next((b for b in reversed(blocks) if blocks.count(b) >= passes + SPARE), None)
+    if track is None or body is None:
+        raise GpusimError(f"no loop of {passes + SPARE} passes was timed.", where=run.kernel, hint="Launch it with a timeline.")
+    starts = [p.start for p in track.passes if p.block == body]
+    return (starts[-1] - starts[-1 - passes]) / passes
