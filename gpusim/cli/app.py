@@ -14,7 +14,7 @@ import typer
 import typer.core
 
 import gpusim
-from gpusim.cli import demo, devices, run, show, sweep, validate
+from gpusim.cli import calibrate, demo, devices, probe, run, show, sweep, validate
 from gpusim.errors import GpusimError
 
 
@@ -22,7 +22,7 @@ class InOrder(typer.core.TyperGroup):
     """Lists commands in the order in which a newcomer needs them."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return ["demo", "run", "sweep", "validate", "devices", "show"]
+        return ["demo", "run", "sweep", "probe", "validate", "calibrate", "devices", "show"]
 
 
 def build() -> typer.Typer:
@@ -31,7 +31,7 @@ def build() -> typer.Typer:
     app.callback()(_root)
     app.add_typer(run.build(), name="run")
     app.add_typer(sweep.build(), name="sweep")
-    for command in (validate.validate, devices.devices, show.show, demo.demo):
+    for command in (probe.probe, validate.validate, calibrate.calibrate, devices.devices, show.show, demo.demo):
         app.command()(command)
     return app
 

@@ -49,6 +49,9 @@ PLANS: dict[str, Plan] = {
 
 _KINDS: tuple[dict[str, Any], ...] = ({"kind": "latency", "warps": 1, "ilp": 1}, {"kind": "throughput", "warps": 32, "ilp": 4})
 
+UNITS = {"latency": "cycles", "throughput": "ops/clk/SM", "ffma_issue": "ops/clk/SM", "mix": "ops/clk/SM"}
+
+
 POINTS: tuple[Point, ...] = (
     *((name, kind) for name in OPERATIONS for kind in _KINDS),
     *(("ffma_issue", {"warps": warps, "ilp": ilp}) for ilp in (1, 2, 4) for warps in (1, 2, 4, 8, 16, 32)),

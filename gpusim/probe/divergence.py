@@ -71,6 +71,13 @@ PLANS: dict[str, Plan] = {
     "sm_clock": excluded("sm_clock: the clock while the group was measured"),
 }
 
+UNITS = {
+    **dict.fromkeys(("kway_branch", "nested_if", "lane_trip_count"), "cycles"),
+    "relu_compute": "cycles per application (all warps of an SM)",
+    "relu_array": "ns",
+}
+
+
 POINTS: tuple[Point, ...] = (
     *(("kway_branch", {"form": "switch of 32", "k": k, "ffma_per_path": 64, "warps": 1}) for k in (1, 2, 4, 8, 16, 32)),
     *(("nested_if", {"depth": d, "ffma_per_level": 64, "divergent": x, "warps": 1}) for x in (0, 1) for d in (1, 2, 3, 4, 5)),

@@ -29,13 +29,14 @@ Split = Callable[[Params, Sequence[float]], list[tuple[Params, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """`split`: records that hold a curve in one list."""
+    """`split`: records that hold a curve in one list. units: of values, by "name", "name kind" or "kind" (the param of that name)."""
 
     name: str
     plans: Mapping[str, Plan] = field(default_factory=dict)
     points: tuple[Point, ...] = ()
     curves: tuple[Curve, ...] = ()
     split: Mapping[str, Split] = field(default_factory=dict)
+    units: Mapping[str, str] = field(default_factory=dict)
 
 
 @cache
@@ -47,7 +48,7 @@ def group(name: str) -> Group:
     if find_spec(where) is None:
         return Group(name)
     module = import_module(where)
-    return Group(name, module.PLANS, tuple(module.POINTS), tuple(module.CURVES), getattr(module, "SPLIT", {}))
+    return Group(name, module.PLANS, tuple(module.POINTS), tuple(module.CURVES), getattr(module, "SPLIT", {}), getattr(module, "UNITS", {}))
 
 
 def simulation(group_name: str, name: str, params: Params) -> Simulation:
@@ -59,3 +60,9 @@ def simulation(group_name: str, name: str, params: Params) -> Simulation:
         return plan(params)
     except KeyError as error:
         raise GpusimError(f"its params lack {error}, or hold a value that no probe knows.", where=f"{group_name}/{name}") from None
+
+
+def unit(group_name: str, name: str, params: Params) -> str:
+    """The unit of a record's value; "" where the group does not say."""
+    units = group(group_name).units
+    return units.get(f"{name} {params.get('kind')}") or units.get(str(params.get("kind"))) or units.get(name, "")

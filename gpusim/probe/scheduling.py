@@ -88,6 +88,9 @@ SPLIT = {"wave_quantization": _wave_points}
 
 _WORK: dict[str, Any] = {"ctas_per_sm": 1, "threads": 256, "ffma_chain": 8192}
 
+UNITS = {"barrier": "cycles", "wave_quantization": "ns", "cta_launch": "CTAs/us", "latency_hiding": "sector loads/ns"}
+
+
 POINTS: tuple[Point, ...] = (
     *(("barrier", {"kind": "__syncthreads", "warps": w}) for w in (1, 2, 4, 8, 16, 32)),
     *(("wave_quantization", {**_WORK, "grid": grid}) for grid in (1, 66, 132, 133, 198, 264, 265, 396)),
