@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from gpusim.errors import GpusimError
 
-L2_STATES = ("cold", "foreign-dirty", "warm")
+#: what L2 holds before a launch: nothing of its arrays (cold and foreign-clean are the same), another kernel's dirty lines, or what an
+#: identical launch left
+L2_STATES = ("cold", "foreign-clean", "foreign-dirty", "warm")
 LAUNCH = ("out", "in")
+
+
+def check_l2(l2: str) -> None:
+    """GpusimError for a state that does not exist."""
+    if l2 not in L2_STATES:
+        raise GpusimError(f"l2 = '{l2}' is unknown.", hint=f"Give one of: {', '.join(L2_STATES)}.")
 
 
 def check_options(l2: str, launch: str, clock_mhz: float | None) -> None:
     """GpusimError for a protocol that does not exist."""
-    for what, value, known in (("l2", l2, L2_STATES), ("launch", launch, LAUNCH)):
-        if value not in known:
-            raise GpusimError(f"{what} = '{value}' is unknown.", hint=f"Give one of: {', '.join(known)}.")
+    check_l2(l2)
+    if launch not in LAUNCH:
+        raise GpusimError(f"launch = '{launch}' is unknown.", hint=f"Give one of: {', '.join(LAUNCH)}.")
     if clock_mhz is not None and not 1 <= clock_mhz <= 20_000:
         raise GpusimError(f"clock = {clock_mhz} MHz is no SM clock.", hint="Give megahertz, such as 1755.")

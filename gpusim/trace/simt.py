@@ -14,7 +14,8 @@ class Counts:
 
     arrivals: groups of lanes that came to the block, before those of one warp wait for each other there.
     requests: warp-level accesses (a warp with at least one active lane). sectors: distinct 32-byte sectors of each request, summed
-    (global, local). lines: distinct 128-byte lines. wavefronts: passes through shared memory (1 + conflicts).
+    (global, local). lines: distinct 128-byte lines. wavefronts: passes through shared memory (1 + conflicts). partial: sectors of global
+    stores that a request writes in part.
     """
 
     warps: np.ndarray
@@ -24,15 +25,16 @@ class Counts:
     lines: np.ndarray
     wavefronts: np.ndarray
     arrivals: np.ndarray
+    partial: np.ndarray
 
     @classmethod
     def zero(cls, blocks: int, accesses: int) -> Counts:
         b = [np.zeros(blocks, np.int64) for _ in range(3)]
-        a = [np.zeros(accesses, np.int64) for _ in range(4)]
-        return cls(b[0], b[1], a[0], a[1], a[2], a[3], b[2])
+        a = [np.zeros(accesses, np.int64) for _ in range(5)]
+        return cls(b[0], b[1], a[0], a[1], a[2], a[3], b[2], a[4])
 
     def add(self, other: Counts, times: int = 1) -> None:
-        for name in ("warps", "lanes", "requests", "sectors", "lines", "wavefronts", "arrivals"):
+        for name in ("warps", "lanes", "requests", "sectors", "lines", "wavefronts", "arrivals", "partial"):
             getattr(self, name).__iadd__(getattr(other, name) * times)
 
 
@@ -56,13 +58,15 @@ class Work:
 @dataclass(slots=True)
 class Touch:
     """One access by one warp. `sectors`: ids of the distinct sectors (byte address // 32; global and local), () for shared memory.
-    `wavefronts`: passes (shared), or data passes of an atomic. lanes: active ones. same: most lanes on one address (atomics)."""
+    `wavefronts`: passes (shared), or data passes of an atomic. lanes: active ones. same: most lanes on one address (atomics).
+    partial: sectors that a store writes in part."""
 
     access: int
     lanes: int
     sectors: tuple[int, ...] = ()
     wavefronts: int = 1
     same: int = 1
+    partial: int = 0
 
 
 @dataclass(slots=True)

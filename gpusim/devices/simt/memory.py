@@ -14,17 +14,24 @@ from gpusim.trace.simt import Touch
 _MANY = 4096
 
 
-def from_l2(_sector: int) -> str:
-    """Every sector is in L2."""
-    return "l2"
+#: where a sector is: near half, far half, DRAM behind the near half, DRAM behind the far half
+NEAR, FAR, DRAM, FAR_DRAM = range(4)
+
+
+def from_l2(_sector: int) -> int:
+    """Every sector is in the near half."""
+    return NEAR
 
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """active_sms: SMs that share L2 and DRAM with this one. where: sector id -> "l2" or "dram". l1_bytes: what shared memory leaves."""
+    """active_sms: SMs that share L2 and DRAM with this one. where: sector id -> level. per_read, per_stored: cycles that this SM's share of DRAM works
+    for a sector from there, and for one that is stored. l1_bytes: what shared memory leaves."""
 
     active_sms: int = 1
-    where: Callable[[int], str] = from_l2
+    where: Callable[[int], int] = from_l2
+    per_read: float = 0.0
+    per_stored: float = 0.0
     l1_bytes: int = 128 * 1024
 
 
@@ -38,7 +45,9 @@ class MemoryPath:
         self.where = around.where
         self.l1_latency = machine.l1_latency
         self.l2_latency = machine.l2_latency
-        self.dram_latency = machine.l2_latency + machine.far_latency / 2 + machine.dram_latency
+        self.far_latency = machine.far_latency
+        self.dram_latency = machine.dram_latency
+        self.per_read, self.per_stored = around.per_read, around.per_stored
         self.jitter = simt.dram_jitter * (share - 1) / share
         self.l2 = CrowdedServer(simt.l2_wait)
         self.dram = CrowdedServer(simt.dram_wait)
@@ -46,9 +55,9 @@ class MemoryPath:
         sector = machine.sector
         self.per_sector = max(sector / machine.fill_rate, share * sector / machine.l2_read_rate)
         self.per_request = share / simt.l2_request_rate
-        self.per_atom = share * machine.dram_atom / machine.dram_rate
-        self.per_row = share / simt.dram_request_rate
         self.per_written = max(sector / machine.store_rate, share * sector / machine.l2_write_rate)
+        self.per_partial = share * sector / machine.l2_write_rate
+        self.write_room = 4000.0
         self.per_word, self.per_word_of_line = share / simt.atomic_word, 1.0 / simt.atomic_line
         self.l2_sectors = self.dram_sectors = 0
         self.flying: dict[int, float] = {}
@@ -78,18 +87,26 @@ class MemoryPath:
     def _fetch(self, sectors: Sequence[int], t: float) -> float:
         lines = len({s >> 2 for s in sectors})
         self.l2_sectors += len(sectors)
+        where = self.where
+        levels = [where(s) for s in sectors]
         done = self.l2.book(t, max(len(sectors) * self.per_sector, lines * self.per_request)) + self.l2_latency
-        cold = [s for s in sectors if self.where(s) == "dram"]
-        if cold:
+        worst = max(levels)
+        if worst in (FAR, FAR_DRAM):
+            done += self.far_latency
+        if worst >= DRAM:
+            cold = [s for s, level in zip(sectors, levels, strict=True) if level >= DRAM]
             self.dram_sectors += len(cold)
-            atoms, rows = len({s >> 1 for s in cold}), len({s >> 2 for s in cold})
-            arrived = self.dram.book(t, max(atoms * self.per_atom, rows * self.per_row))
-            done = max(done, arrived + self.dram_latency + self.jitter * slowest(rows))
+            queue = self.dram.book(t, len(cold) * self.per_read) - t
+            done += queue + self.dram_latency + self.jitter * slowest(len({s >> 2 for s in cold}))
         return done
 
     def store(self, touch: Touch, t: float) -> float:
-        """The time at which the store has left the SM."""
-        return self.out.book(t, len(touch.sectors) * self.per_written)
+        """The time at which the store has left the SM. A sector that is written in part takes more room on the way to L2; what is written back takes
+        DRAM's time, and holds the SM up only when `write_room` cycles of it wait."""
+        sent = self.out.book(t, len(touch.sectors) * self.per_written + touch.partial * self.per_partial)
+        if self.per_stored:
+            sent = max(sent, self.dram.book(t, len(touch.sectors) * self.per_stored) - self.write_room)
+        return sent
 
     def grid_barrier(self, ctas: int) -> float:
         """Cycles from the last arrival at a barrier of the grid until it is seen, for `ctas` CTAs on each SM.

@@ -9,6 +9,7 @@ import numpy as np
 from gpusim.interp.simt.groups import Group
 
 Array = Any
+SECTOR = 32
 
 
 def distinct(g: Group, ids: Array, coarse: int = 0) -> tuple[int, int]:
@@ -37,6 +38,20 @@ def _by_warp(g: Group, ids: Array, coarse: int) -> tuple[Array, Array | None]:
 def _runs(key: Array, borders: Array | None) -> Any:
     changes = key[:, 1:] != key[:, :-1]
     return np.count_nonzero(changes if borders is None else changes | borders) + len(key)
+
+
+def partial_sectors(g: Group, ids: Array, width: int) -> int:
+    """Sectors that a warp's store of `width` bytes a lane covers in part, summed over the warps. Lanes on one address count as if apart."""
+    full = SECTOR // width
+    if ids.shape[1] == 1 or g.shape[1] == 1:
+        return g.warps if g.shape[1] < full or ids.shape[1] == 1 < full else 0
+    key, borders = _by_warp(g, ids, 0)
+    first = np.ones(key.shape, bool)
+    np.not_equal(key[:, 1:], key[:, :-1], out=first[:, 1:])
+    if borders is not None:
+        first[:, 1:] |= borders
+    lengths = np.diff(np.flatnonzero(first), append=key.size)
+    return int(np.count_nonzero(lengths < full)) * (g.shape[0] if ids.shape[0] == 1 else 1)
 
 
 def distinct_per_warp(ids: Array, active: Array) -> Array:

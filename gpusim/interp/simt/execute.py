@@ -13,7 +13,7 @@ from gpusim.errors import GpusimError
 from gpusim.interp.simt.arith import DTYPES
 from gpusim.interp.simt.compile import Compiled, compile_code
 from gpusim.interp.simt.flow import Flow, analyse
-from gpusim.interp.simt.launch import Launch, bind, parameters
+from gpusim.interp.simt.launch import Launch, Watch, bind, parameters
 from gpusim.interp.simt.locks import Locks, find_locks
 from gpusim.interp.simt.machine import Machine
 from gpusim.interp.simt.recording import finish
@@ -75,12 +75,16 @@ def execute(
     shared: int | None = None,
     written: Mapping[int, np.ndarray] | None = None,
     work: bool = False,
+    watch: Watch | None = None,
+    addresses: Mapping[int, int] | None = None,
 ) -> Executed:
     """Run the kernel; arrays among the arguments are changed in place.
 
     `ctas`: linear numbers of the CTAs to run (x fastest), all by default. `record`: those of them whose paths are wanted. `shared`: dynamic
     shared memory in bytes (default: the geometry's). `written`: argument number -> bool array with shape and layout of the
     argument, True where it holds something; stores mark it. Other arrays hold something everywhere. `work`: note how much each CTA does.
+    `watch`: is told of every access to global memory. `addresses`: argument number -> byte address of its first element (default: arrays
+    stand behind each other).
     Raises GpusimError for what a sanitizer finds.
     """
     program = code.program
@@ -92,7 +96,7 @@ def execute(
     launch = Launch(
         compiled,
         geometry,
-        bind(program, arrays, written or {}),
+        bind(program, arrays, written or {}, addresses),
         {b.id: np.array(b.data, DTYPES[b.dtype]).ravel() for b in program.buffers if b.space == "const"},
         parameters(program, arrays),
         Counts.zero(len(code.blocks), len(code.accesses)),
@@ -101,6 +105,7 @@ def execute(
         frozenset(int(c) for c in record),
         [] if work else None,
         locks,
+        watch=watch,
     )
     with np.errstate(all="ignore"):
         for chunk in _chunks(chosen, launch, flow):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,8 @@ from gpusim.ir.simt.nodes import Buffer, Geometry, SimtProgram
 from gpusim.trace.simt import Counts, CtaPath, Work
 
 Array = Any
+#: is told of every access to global memory: (number of the Access, CTAs, sector ids); the arrays broadcast to (CTA, lane) or (1, lane)
+Watch = Callable[[int, np.ndarray, np.ndarray], None]
 ALLOCATION = 512  # bytes to which allocations are aligned, as cudaMalloc does at least
 
 
@@ -65,6 +67,7 @@ class Launch:
     printed: list[str] = field(default_factory=list)
     clock: int = 0
     wavefronts: dict[Any, Any] = field(default_factory=dict)
+    watch: Watch | None = None
 
     @property
     def program(self) -> SimtProgram:
@@ -82,8 +85,8 @@ class Launch:
         return self.program.source[i].strip() if 0 <= i < len(self.program.source) else ""
 
 
-def bind(program: SimtProgram, arrays: Sequence[Any], written: Mapping[int, Array]) -> dict[int, GlobalArray]:
-    """The arrays of the global buffers, by Buffer.id. Arrays that share memory share addresses. written: see `execute`."""
+def bind(program: SimtProgram, arrays: Sequence[Any], written: Mapping[int, Array], addresses: Mapping[int, int] | None = None) -> dict[int, GlobalArray]:
+    """The arrays of the global buffers, by Buffer.id. Arrays that share memory share addresses. written, addresses: see `execute`."""
     out: dict[int, GlobalArray] = {}
     homes: dict[int, tuple[int, int]] = {}
     top = ALLOCATION * 4096
@@ -103,6 +106,8 @@ def bind(program: SimtProgram, arrays: Sequence[Any], written: Mapping[int, Arra
             top += -(-(high - low + 1) // ALLOCATION) * ALLOCATION
         address, start = homes[id(root)]
         address += (data.__array_interface__["data"][0] - start) if data.size else 0
+        if addresses is not None:
+            address = addresses[buffer.arg]
         sectors = (address + data.nbytes - 1) // 32 - address // 32 + 1 if data.size else 0
         known = _marks(program, buffer, array, written[buffer.arg]) if buffer.arg in written else None
         out[buffer.id] = GlobalArray(buffer, data, int(address), np.zeros(sectors, bool), np.zeros(sectors, bool), known)

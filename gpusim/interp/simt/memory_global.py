@@ -37,7 +37,7 @@ class GlobalMemory(State):
         if not array.data.flags.writeable:
             self.fail(site.line, f"store to {array.buffer.name}, which is read-only", "", "Pass a writeable array.")
         self.aligned(site, g, array.address + index * array.itemsize if n > 1 else None, n * array.itemsize)
-        self.count_global(site, g, array, index, array.written)
+        self.count_global(site, g, array, index, array.written, stored=n * array.itemsize)
         for j, value in enumerate(values):
             spot = index if j == 0 else index + j
             array.data[spot] = np.broadcast_to(last_lane(value, spot), spot.shape)
@@ -127,7 +127,8 @@ class GlobalMemory(State):
                 what = f"read of {array.buffer.name}[{at(index, pos) + j}], which nothing has written,"
                 self.fail(site.line, what, self.lane_name(cta, tid), "Fill the device array or copy data to it first.")
 
-    def count_global(self, site: Site, g: Group, array: GlobalArray, index: Array, mark: Array, atomic: bool = False) -> None:
+    def count_global(self, site: Site, g: Group, array: GlobalArray, index: Array, mark: Array, atomic: bool = False, stored: int = 0) -> None:
+        """stored: bytes that each lane writes, if it does."""
         sector = (index * array.itemsize + array.address) >> 5
         counts, a = self.launch.counts, site.access
         if a >= 0:
@@ -135,8 +136,12 @@ class GlobalMemory(State):
             counts.requests[a] += g.warps
             counts.sectors[a] += counting.atomic_sectors(g, index * array.itemsize + array.address) if atomic else n
             counts.lines[a] += lines
+            if stored:
+                counts.partial[a] += counting.partial_sectors(g, sector, stored)
+            if self.launch.watch is not None:
+                self.launch.watch(a, self.ctas[g.cta], sector)
             if len(self.record_rows):
-                recording.sectors(self, site, g, sector, index if atomic else None)
+                recording.sectors(self, site, g, sector, index if atomic else None, stored=stored)
             if atomic:
                 counts.wavefronts[a] += g.warps
         flat = sector.ravel()

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Array = Any
 _LANES = np.arange(32)
 _BITS = 1 << _LANES
+SECTOR = 32
 FEW = 8  # recorded CTAs of a chunk that are looked up one by one
 
 
@@ -114,8 +115,9 @@ def _set(state: State, site: Site, row: int, warp: int, touch: Touch) -> None:
     touches[site.place] = touch
 
 
-def sectors(state: State, site: Site, g: Group, sector: Array, index: Array | None = None, spread: int = 1) -> None:
-    """One access to global or local memory. sector: g's layout; index: of an atomic; spread: words a lane (local memory, 4 sectors apart)."""
+def sectors(state: State, site: Site, g: Group, sector: Array, index: Array | None = None, spread: int = 1, stored: int = 0) -> None:
+    """One access to global or local memory. sector: g's layout; index: of an atomic; spread: words a lane (local memory, 4 sectors apart);
+    stored: bytes a lane writes."""
     found = recorded(state, g)
     if not found.places:
         return
@@ -124,10 +126,12 @@ def sectors(state: State, site: Site, g: Group, sector: Array, index: Array | No
         same = counting.most_equal(_of_warps(g, found, index.astype(np.int64)), found.active).tolist()
     active = found.active.tolist()
     for n, ((row, warp), lanes, mine) in enumerate(zip(found.places, found.lanes, table.tolist(), strict=True)):
-        ids = set(mine if lanes == 32 else compress(mine, active[n]))
+        each = mine if lanes == 32 else list(compress(mine, active[n]))
+        ids = set(each)
+        partly = sum(each.count(s) * stored < SECTOR for s in ids) if stored and lanes * stored < SECTOR * len(ids) else 0
         if spread > 1:
             ids = {s + 4 * j for s in ids for j in range(spread)}
-        _set(state, site, row, warp, Touch(site.access, lanes, tuple(sorted(ids)), 1, 1 if same is None else same[n]))
+        _set(state, site, row, warp, Touch(site.access, lanes, tuple(sorted(ids)), 1, 1 if same is None else same[n], partly))
 
 
 def _of_warps(g: Group, found: Recorded, value: Array) -> Array:

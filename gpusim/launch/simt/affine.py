@@ -40,26 +40,38 @@ class Periods:
     axes: tuple[int, int, int]
 
 
-def periods(code: Code, facts: LaunchFacts) -> Periods | None:
+@dataclass(frozen=True, slots=True)
+class Regular:
+    """A launch whose branches and addresses are affine in ctaid. periods: see `Periods`; steps: number of an Access to global memory -> bytes
+    from a CTA to its neighbour along each axis."""
+
+    periods: Periods
+    steps: dict[int, Coefs]
+
+
+def regular(code: Code, facts: LaunchFacts) -> Regular | None:
     """None where a branch, a predicate or an address is not affine in ctaid, as far as this analysis sees."""
     flow = _Flow(code, facts)
-    steps: list[list[int]] = [[], [], []]
+    steps: dict[int, Coefs] = {}
     for block in code.blocks:
         env = flow.entry[block.id]
+        numbers = iter(block.accesses)
         for item in items(block.ops):
-            if memory([item.stmt]) and any(of(guard, env) is None for guard in item.guards):
+            number = next(numbers) if memory([item.stmt]) else -1
+            if number >= 0 and any(of(guard, env) is None for guard in item.guards):
                 return None
             for buffer, index in index_of(item.stmt):
                 form = of(index, env)
                 if form is None or (buffer.space != "global" and form.coefs != ZERO):
                     return None
-                for axis, coef in enumerate(form.coefs):
-                    steps[axis].append(coef * itemsize(buffer.dtype))
+                if buffer.space == "global":
+                    x, y, z = (coef * itemsize(buffer.dtype) for coef in form.coefs)
+                    steps[number] = (x, y, z)
             flow.step(item, env)
         if isinstance(block.end, Branch) and of(block.end.cond, env) is None:
             return None
-    x, y, z = (lcm(*(SECTOR // gcd(step, SECTOR) for step in axis), 1) for axis in steps)
-    return Periods((x, y, z))
+    x, y, z = (lcm(*(SECTOR // gcd(step[axis], SECTOR) for step in steps.values()), 1) for axis in range(3))
+    return Regular(Periods((x, y, z)), steps)
 
 
 Env = dict[int, Known]

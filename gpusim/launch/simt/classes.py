@@ -19,18 +19,19 @@ from gpusim.trace.simt import Counts
 #: CTAs to execute at most while looking for classes; beyond that the grid has too many
 MOST = 100
 #: what CTAs of a class have in common; lines are left out, for no counter shows them and they would tell more CTAs apart
-COMMON = ("warps", "lanes", "requests", "sectors", "wavefronts")
+COMMON = ("warps", "lanes", "requests", "sectors", "wavefronts", "partial")
 
 Box = tuple[range, range, range]
 
 
 @dataclass(frozen=True, slots=True)
 class CtaClass:
-    """`size` CTAs count as CTA `cta` does."""
+    """`size` CTAs, those in `boxes`, count as CTA `cta` does."""
 
     cta: int
     size: int
     counts: Counts
+    boxes: tuple[Box, ...] = ()
 
 
 def linear(grid: tuple[int, int, int], at: Iterable[int]) -> int:
@@ -70,7 +71,7 @@ def classes(grid: tuple[int, int, int], periods: Periods, run: Callable[[int], C
         if len(signs) == 1:
             same, counts = known[probes[0]]
             was = found.get(same)
-            found[same] = CtaClass(was.cta if was else probes[0], size + (was.size if was else 0), counts)
+            found[same] = CtaClass(was.cta if was else probes[0], size + (was.size if was else 0), counts, (*(was.boxes if was else ()), box))
         else:
             todo += split(box, grid, known)
     return list(found.values())

@@ -1,20 +1,15 @@
-"""What a timed SM finds in memory, as far as this model goes: a sector comes from DRAM the first time that anybody touches it, then from L2.
-
-Only some SMs are timed. A sector that one of them touches first may have been brought by another SM before. Per buffer, the launch touches
-at most as many distinct sectors as the buffer has, and as it requests; if all SMs together make more first touches than that, only
-that share of them, every k-th, goes to DRAM. L2 is taken to hold whatever is read again.
-"""
+"""What a timed SM finds in memory: the levels that the traffic pass found for its CTAs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from gpusim.launch.simt.walk import DRAM, NEAR, READS
 from gpusim.lower.simt.code import Code
 from gpusim.spec.resolve import Machine
 from gpusim.trace.simt import Counts, CtaPath
 
-READS = ("load", "copy")
 SECTOR = 32
 
 
@@ -36,13 +31,6 @@ def footprints(code: Code, counts: Counts, nbytes: Mapping[str, int]) -> dict[st
             row[0 if access.kind in READS else 1] += int(counts.sectors[i])
     most = {name: -(-nbytes.get(name, 0) // SECTOR) for name in asked}
     return {name: Footprint(min(most[name], r), min(most[name], w), min(most[name], r + w)) for name, (r, w) in asked.items()}
-
-
-def warmed(prints: Mapping[str, Footprint], machine: Machine) -> dict[str, Footprint]:
-    """The footprints that are left to DRAM where L2 holds the arrays already. Each half keeps what its SMs read, so one half's size counts."""
-    total = SECTOR * sum(p.touched for p in prints.values())
-    missing = max(0.0, 1.0 - machine.half_bytes / total) if total else 0.0
-    return {name: Footprint(p.read * missing, p.written, p.touched) for name, p in prints.items()}
 
 
 def array_bytes(code: Code, args: Sequence[object]) -> dict[str, int]:
@@ -68,32 +56,38 @@ def loaded(code: Code, paths: Iterable[CtaPath]) -> dict[str, dict[int, None]]:
     return out
 
 
-def first_shares(code: Code, paths: Iterable[CtaPath], prints: Mapping[str, Footprint], part: float) -> dict[str, float]:
-    """Global buffer -> share of an SM's first loads that nobody made before. paths: whole CTAs; part: they over all CTAs of the launch."""
-    return {name: min(1.0, prints[name].read * part / len(sectors)) for name, sectors in loaded(code, paths).items() if sectors}
+def supposed_levels(code: Code, paths: Iterable[CtaPath]) -> dict[int, dict[int, list[int]]]:
+    """CTA -> sector -> where it is found, if nobody has walked the launch's traffic: at first in DRAM behind either half, then near."""
+    out: dict[int, dict[int, list[int]]] = {}
+    for path in paths:
+        out[path.cta] = {s: [DRAM + (s >> 3) % 2, NEAR] for sectors in loaded(code, [path]).values() for s in sectors}
+    return out
 
 
-def from_dram(code: Code, paths: Iterable[CtaPath], shares: Mapping[str, float]) -> frozenset[int]:
-    """Sectors whose first load by the timed SM goes to DRAM."""
-    return frozenset(s for name, sectors in loaded(code, paths).items() for s in every(list(sectors), shares.get(name, 1.0)))
+def dram_sectors(asked: Mapping[int, Mapping[int, Sequence[int]]], ctas: Iterable[int]) -> int:
+    """How often these CTAs ask for a sector that comes from DRAM."""
+    return sum(level >= DRAM for cta in ctas for levels in asked[cta].values() for level in levels)
 
 
-def every(items: list[int], share: float) -> list[int]:
-    """A regular pattern of `share` of the items."""
-    return [item for i, item in enumerate(items) if int((i + 1) * share + 1e-9) > int(i * share + 1e-9)]
+class Levels:
+    """`where` for one timed SM: where the next request for a sector finds it. The last level of a sector stays. Sectors of copied paths are
+    `apart` times a number away from those of their originals."""
 
+    def __init__(self, asked: Mapping[int, Mapping[int, Sequence[int]]], paths: Iterable[CtaPath], apart: int) -> None:
+        self.left: dict[int, list[int]] = {}
+        for path in paths:
+            turn, cta = divmod(path.cta, apart)
+            shift = turn * apart
+            for sector, levels in asked[cta].items():
+                self.left.setdefault(sector + shift, []).extend(levels)
+        for queue in self.left.values():
+            queue.reverse()
 
-class FirstTouch:
-    """`where` for one timed SM: "dram" for the first time a sector of `cold` is asked for, else "l2"."""
-
-    def __init__(self, cold: frozenset[int]) -> None:
-        self.left = set(cold)
-
-    def where(self, sector: int) -> str:
-        if sector in self.left:
-            self.left.discard(sector)
-            return "dram"
-        return "l2"
+    def where(self, sector: int) -> int:
+        queue = self.left.get(sector)
+        if not queue:
+            return NEAR
+        return queue.pop() if len(queue) > 1 else queue[0]
 
 
 def l1_bytes(machine: Machine, shared_per_cta: int, reserved: int, ctas_per_sm: int) -> int:

@@ -13,6 +13,7 @@ from gpusim.launch.simt.memory import Footprint
 from gpusim.launch.simt.prepare import Ready
 from gpusim.launch.simt.skeleton import skeleton
 from gpusim.launch.simt.static import data_dependence
+from gpusim.launch.simt.tracing import Tracer, classed
 from gpusim.trace.simt import Counts, CtaPath, Work
 
 MOST = 64  # entries of a memo
@@ -21,7 +22,8 @@ MOST = 64  # entries of a memo
 @dataclass(frozen=True, slots=True)
 class Passed:
     """counts: of the whole launch, exact unless `said` tells otherwise. paths: of the CTAs asked for. prints: what the launch touches, by
-    buffer. executed: the result of the execution that recorded. said: what was not executed. work: how much each CTA of the launch did, if noted."""
+    buffer. executed: the result of the execution that recorded. said: what was not executed. work: how much each CTA of the launch did, if
+    noted. walked: whether the traffic of all CTAs went to the L2."""
 
     counts: Counts
     paths: dict[int, CtaPath]
@@ -29,20 +31,36 @@ class Passed:
     executed: Any
     said: str = ""
     work: Work | None = None
+    walked: bool = True
 
 
-def execute_all(ready: Ready, args: Sequence[Any], record: Iterable[int], **options: Any) -> Passed:
+def execute_all(ready: Ready, args: Sequence[Any], record: Iterable[int], trace: Tracer, **options: Any) -> Passed:
     """Every CTA with the caller's arrays, which hold the results afterwards. options: for `interp.simt.execute`."""
+    found = None
+    if data_independent(ready):
+        light = without_values(ready)
+        found = classed(light, args, trace.addresses)
+        if found is not None:
+            found.walk(light, trace)
+    for walk in () if found is not None else trace.walks[:-1]:
+        copies = backing(args, ready.code.program, copy=True)
+        execute(ready.code, ready.geometry, copies, sanitize=False, watch=walk.watch, addresses=trace.addresses)
     arrays = backing(args, ready.code.program, copy=False)
-    done = execute(ready.code, ready.geometry, arrays, record=sorted(record), **options)
+    watch = None if found is not None else trace.walk.watch
+    done = execute(ready.code, ready.geometry, arrays, record=sorted(record), watch=watch, addresses=trace.addresses, **options)
     return Passed(done.counts, done.paths, exact_prints(done), done, work=done.work)
+
+
+def data_independent(ready: Ready) -> bool:
+    """Whether no way and no address depends on loaded data."""
+    if "way depends on data" not in ready.memo:
+        ready.memo["way depends on data"] = data_dependence(ready.code) is not None
+    return not ready.memo["way depends on data"]
 
 
 def probe(ready: Ready, args: Sequence[Any], cta: int) -> float | None:
     """Warp instructions of one CTA, executed on zeros; None where its way depends on data."""
-    if "way depends on data" not in ready.memo:
-        ready.memo["way depends on data"] = data_dependence(ready.code) is not None
-    if ready.memo["way depends on data"]:
+    if not data_independent(ready):
         return None
     key = ("length", cta, tuple(ready.facts.params.items()))
     if key not in ready.memo:

@@ -18,7 +18,7 @@ from gpusim.launch.simt.counting import flops
 from gpusim.launch.simt.estimate import Estimate, estimate
 from gpusim.launch.simt.limits import limits
 from gpusim.launch.simt.loads import Load, loads
-from gpusim.launch.simt.memory import Footprint, warmed
+from gpusim.launch.simt.memory import supposed_levels
 from gpusim.launch.simt.passes import Passed, execute_all, probe
 from gpusim.launch.simt.prepare import Ready, prepare
 from gpusim.launch.simt.profile import profile
@@ -26,8 +26,10 @@ from gpusim.launch.simt.sample import recorded
 from gpusim.launch.simt.state import MemoryState
 from gpusim.launch.simt.timing import bench, tracks
 from gpusim.launch.simt.timing_only import execute_some
-from gpusim.launch.simt.traffic import traffic
+from gpusim.launch.simt.tracing import Tracer, tracer
+from gpusim.launch.simt.traffic import DramTime, dram_time, supposed, traffic
 from gpusim.launch.simt.uneven import Again, again, is_uneven, uneven_loads
+from gpusim.launch.simt.walk import Asked, Moved
 from gpusim.lower.simt.code import Code
 from gpusim.spec.device import GpuSpec
 from gpusim.spec.resolve import Machine
@@ -70,7 +72,7 @@ def simulate_simt(
     `launch.run.simulate`. exact: leave nothing out. timeline: keep the passes of the timed warps. Raises GpusimError for what the
     device cannot do, and for what the sanitizer finds.
     """
-    begun = begin(kernel, geometry, args, spec, registers=registers, clock_mhz=clock_mhz, l2=l2, launch=launch, exact=exact)
+    begun = begin(kernel, geometry, args, spec, registers=registers, clock_mhz=clock_mhz, l2=l2, launch=launch, exact=exact, state=state)
     begun.execute(values=values)
     return begun.result(timeline=timeline)
 
@@ -86,23 +88,27 @@ def begin(
     l2: str = "cold",
     launch: str = "out",
     exact: bool = False,
+    state: MemoryState | None = None,
 ) -> Begun:
     """A launch that is compiled and fits the device. `execute` makes its values, `result` its time; `simulate_simt` has the arguments."""
     check_options(l2, launch, clock_mhz)
-    return Begun(prepare(kernel, geometry, args, spec, registers, clock_mhz), args, l2, launch, exact)
+    ready = prepare(kernel, geometry, args, spec, registers, clock_mhz)
+    return Begun(ready, args, l2, launch, exact, state)
 
 
 class Begun:
     """A launch in two steps, so that values can be had without paying for time."""
 
-    def __init__(self, ready: Ready, args: Sequence[Any], l2: str, launch: str, exact: bool) -> None:
+    def __init__(self, ready: Ready, args: Sequence[Any], l2: str, launch: str, exact: bool, state: MemoryState | None = None) -> None:
         self.ready, self.args = ready, args
+        self.state = state or MemoryState(ready.spec, l2)
         self.l2, self.launch, self.exact = l2, launch, exact
         if "loads" not in ready.memo:
             ready.memo["loads"] = loads(ready.machine, ready.geometry.ctas, ready.held.ctas_per_sm)
         self.loads: tuple[Load, ...] = ready.memo["loads"]
         self.kept: list[tuple[int, ...]] = []
         self.passed: Passed | None = None
+        self.trace: Tracer | None = None
 
     @property
     def program(self) -> SimtProgram:
@@ -114,10 +120,11 @@ class Begun:
         wanted = {cta for kept in self.kept for cta in kept}
         second = None if self.exact else again(self.ready, self.args)
         noted = second is not None
+        self.trace = trace = tracer(self.ready, self.args, self.state, sorted(wanted), self.l2 == "warm")
         if values:
-            self.passed = execute_all(self.ready, self.args, wanted, work=noted, **options)
+            self.passed = execute_all(self.ready, self.args, wanted, trace, work=noted, **options)
         else:
-            self.passed = execute_some(self.ready, self.args, wanted, work=noted)
+            self.passed = execute_some(self.ready, self.args, wanted, trace, work=noted)
         if second is not None and self.passed.work is not None and is_uneven(self.passed.work):
             self.passed = self._choose_again(second, self.passed, self.passed.work)
         return self.passed.executed
@@ -162,10 +169,11 @@ def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
     """The Run of a launch whose values are done."""
     ready, options = begun.ready, (begun.l2, begun.launch, begun.exact)
     code, machine, geometry = ready.code, ready.machine, ready.geometry
-    prints = warmed(passed.prints, machine) if begun.l2 == "warm" else passed.prints
     counted = count(code, passed.counts)
-    sms = _timed(begun, passed, prints, counted["instructions"] / geometry.ctas, timeline)
-    counters = counted | traffic(counted, [(s.run, s.scale) for s in sms], prints, machine)
+    moved, asked = _moved(begun, passed, counted)
+    foreign = begun.state.evicted(moved.allocated)
+    sms = _timed(begun, passed, asked, dram_time(moved, foreign, machine), counted, timeline)
+    counters = counted | traffic(counted, [(s.run, s.scale) for s in sms], moved, foreign, machine)
     bounds = limits(counters, machine, ready.spec, geometry.ctas)
     busy = max(s.run.cycles + s.load.first * machine.per_cta for s in sms)
     simulated = machine.launch_start + _cold(code, machine) + max(busy, geometry.ctas * machine.per_cta)
@@ -199,12 +207,23 @@ def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
     return SimtResult(run, passed.executed, code, tuple(s.run for s in sms))
 
 
-def _timed(begun: Begun, passed: Passed, prints: dict[str, Footprint], mean: float, timeline: bool) -> list[_Sm]:
+def _moved(begun: Begun, passed: Passed, counted: Counters) -> tuple[Moved, Asked]:
+    """What the traffic pass found, or what must be supposed where it did not see all CTAs."""
+    assert begun.trace is not None
+    walk = begun.trace.walk
+    if not passed.walked:
+        return supposed(passed.prints, counted, begun.ready.machine), supposed_levels(begun.ready.code, passed.paths.values())
+    missing = [p for cta, p in passed.paths.items() if cta not in walk.asked]
+    return walk.finish(), {**walk.asked, **supposed_levels(begun.ready.code, missing)}
+
+
+def _timed(begun: Begun, passed: Passed, asked: Asked, dram: DramTime, counted: Counters, timeline: bool) -> list[_Sm]:
     """The SMs with most CTAs; those with fewer too, where that costs little or CTAs differ. Else they count as the others, CTA for CTA."""
     ready, out = begun.ready, []
+    mean = counted["instructions"] / ready.geometry.ctas
     for load, kept in zip(begun.loads, begun.kept, strict=True):
         paths = [passed.paths[cta] for cta in kept]
-        on = bench(ready, paths, prints)
+        on = bench(ready, paths, asked, dram, counted.get("l1_store_sectors", 0))
         out.append(_Sm(load, estimate(on, load, paths, mean, exact=begun.exact, timeline=timeline), float(load.sms)))
         if not out[-1].made.whole and load.mean is None:
             break

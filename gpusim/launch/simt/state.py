@@ -1,17 +1,76 @@
-"""What stays between launches: where arrays lie, and what L2 holds of them."""
+"""What stays between launches: where arrays lie in memory, and what L2 holds of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gpusim.launch.protocol import check_l2
+from gpusim.launch.simt.args import ArraySpec, is_array
+from gpusim.parts.sectored_l2 import SectoredL2
 from gpusim.spec.device import GpuSpec
+
+#: arrays begin at multiples of this, as the driver's allocations do
+ALLOCATION = 512
+#: the lowest address
+FIRST = 2 << 20
 
 
 class MemoryState:
     """Device memory and L2 of one chip, for launches that follow each other.
 
-    l2: what L2 holds before the first launch: "cold" (nothing of ours, all clean), "foreign-clean" (the same by another name),
-    "foreign-dirty" (full of another kernel's dirty lines).
+    l2: what L2 holds before the first launch (`launch.protocol.L2_STATES`). "warm" is a state only before a launch that is known, so it is
+    the launch that makes it.
     """
 
     def __init__(self, spec: GpuSpec, l2: str = "cold") -> None:
-        self.spec = spec
-        self.l2 = l2
+        check_l2(l2)
+        self.places: dict[tuple[int, int], tuple[int, int, Any]] = {}
+        self.top = FIRST
+        l2_spec = spec.l2
+        half = l2_spec.capacity * l2_spec.usable / l2_spec.halves
+        dirty = l2_spec.capacity * l2_spec.dirty_share / l2_spec.halves
+        block = max(1, 256 // l2_spec.line)
+        self.line = l2_spec.line
+        self.cache = SectoredL2(0, l2_spec.halves, int(half // self.line), int(dirty // self.line), block)
+        self.foreign = self.foreign_all = dirty * l2_spec.halves if l2 == "foreign-dirty" else 0.0
+
+    def evicted(self, allocated: int) -> float:
+        """Bytes of foreign dirty lines that leave when a launch allocates so many lines. They leave in step with what comes."""
+        capacity = self.cache.capacity
+        share = min(self.foreign, self.foreign_all * allocated / capacity) if capacity else 0.0
+        self.foreign -= share
+        return share
+
+    def addresses(self, args: Sequence[Any]) -> dict[int, int]:
+        """Number of each array argument -> byte address of its first element. An array keeps its place from launch to launch."""
+        out: dict[int, int] = {}
+        for i, value in enumerate(args):
+            if is_array(value):
+                out[i] = self._address(value, sum(other is value for other in args[:i]))
+        lines = -(-self.top // self.line)
+        if lines > len(self.cache.dirty):
+            self.cache.grow(lines)
+        return out
+
+    def _address(self, value: Any, turn: int) -> int:
+        """turn: a shape that is given once more in one launch is one more array."""
+        if isinstance(value, ArraySpec):
+            return self._place(value, int(value.size) * int(value.itemsize), 0, turn)[0]
+        root = value
+        while isinstance(root.base, np.ndarray):
+            root = root.base
+        low, high = np.lib.array_utils.byte_bounds(root)
+        at, start = self._place(root, high - low, low)
+        return at + (int(value.__array_interface__["data"][0]) - start if value.size else 0)
+
+    def _place(self, owner: Any, nbytes: int, low: int, turn: int = 0) -> tuple[int, int]:
+        """(address of `owner`, what the host calls its first byte)."""
+        key = (id(owner), turn)
+        if key not in self.places:
+            self.places[key] = (self.top, low, owner)
+            self.top += -(-(nbytes + 1) // ALLOCATION) * ALLOCATION
+        at, start, _ = self.places[key]
+        return at, start

@@ -12,27 +12,32 @@ from gpusim.devices.simt.room import Room
 from gpusim.devices.simt.sm import run_sm
 from gpusim.launch.occupancy import warps_per_subcore
 from gpusim.launch.simt.counting import path_instructions
-from gpusim.launch.simt.memory import FirstTouch, Footprint, first_shares, from_dram, l1_bytes
+from gpusim.launch.simt.memory import Levels, dram_sectors, l1_bytes
 from gpusim.launch.simt.prepare import Ready
 from gpusim.launch.simt.sample import APART
+from gpusim.launch.simt.traffic import DramTime
 from gpusim.trace.profile import Pass, Track
 from gpusim.trace.simt import CtaPath
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Times any paths on one SM among `active_sms` that do the like. shares: see `memory.first_shares`."""
+    """Times any paths on one SM among `active_sms` that do the like. asked: where each CTA finds each sector (`walk.Walk.asked`); dram: cycles that
+    the SM's share of DRAM works for each sector that comes from there, and for each that is stored."""
 
     ready: Ready
     active_sms: int
-    shares: Mapping[str, float]
+    asked: Mapping[int, Mapping[int, Sequence[int]]]
+    dram: tuple[float, float]
 
     def time(self, paths: Sequence[CtaPath], *, timeline: bool = False) -> SmRun:
         """The CTAs of `paths` in this order. The run issues exactly the instructions of the paths, or it is a bug."""
         code, machine, held = self.ready.code, self.ready.machine, self.ready.held
         memory = Surroundings(
             active_sms=self.active_sms,
-            where=FirstTouch(from_dram(code, paths, self.shares)).where,
+            where=Levels(self.asked, paths, APART).where,
+            per_read=self.dram[0],
+            per_stored=self.dram[1],
             l1_bytes=l1_bytes(machine, held.shared_bytes_per_cta, self.ready.spec.sm.shared_reserved_per_cta, held.ctas_per_sm),
         )
         room = Room(min(held.limits["CTA slots"], held.limits["shared memory"]), warps_per_subcore(held.registers_per_thread, self.ready.spec))
@@ -42,11 +47,15 @@ class Bench:
         return run
 
 
-def bench(ready: Ready, paths: Sequence[CtaPath], prints: Mapping[str, Footprint]) -> Bench:
-    """For an SM whose CTAs are like `paths`."""
+def bench(ready: Ready, paths: Sequence[CtaPath], asked: Mapping[int, Mapping[int, Sequence[int]]], time: DramTime, stored: int) -> Bench:
+    """For an SM whose CTAs are like `paths`. stored: sectors that the launch stores."""
     ctas = ready.geometry.ctas
     active = min(ready.machine.sms, ctas)
-    return Bench(ready, active, first_shares(ready.code, paths, prints, len(paths) / ctas))
+    reads = dram_sectors(asked, [p.cta for p in paths]) * ctas / len(paths)
+    evicting = time.foreign / ((reads > 0) + (stored > 0) or 1)
+    per_read = active * (time.read + evicting) / reads if reads else 0.0
+    per_stored = active * (time.written + evicting) / stored if stored else 0.0
+    return Bench(ready, active, asked, (per_read, per_stored))
 
 
 def tracks(run: SmRun, sm: int, subcores: int) -> tuple[Track, ...]:

@@ -10,14 +10,14 @@ import numpy as np
 
 from gpusim.errors import GpusimError
 from gpusim.interp.simt import execute
-from gpusim.launch.simt.affine import periods
 from gpusim.launch.simt.args import ArraySpec, backing, is_array, scratch
-from gpusim.launch.simt.classes import classes, scaled, total
+from gpusim.launch.simt.classes import scaled, total
 from gpusim.launch.simt.counting import thread_instructions
 from gpusim.launch.simt.memory import array_bytes, footprints
 from gpusim.launch.simt.passes import Passed, exact_prints, without_values
 from gpusim.launch.simt.prepare import Ready
 from gpusim.launch.simt.static import CLOCK, Dependence, data_dependence
+from gpusim.launch.simt.tracing import Tracer
 from gpusim.trace.simt import Counts
 
 #: grids that are executed whole where classes cannot be proved
@@ -26,7 +26,7 @@ FEW_CTAS, FEW_THREADS = 2_000, 2_000_000
 STRATA, EACH = 16, 16
 
 
-def execute_some(ready: Ready, args: Sequence[Any], record: Iterable[int], *, work: bool = False) -> Passed:
+def execute_some(ready: Ready, args: Sequence[Any], record: Iterable[int], trace: Tracer, *, work: bool = False) -> Passed:
     """Counts of the whole launch and the recorded paths; the caller's arrays stay as they are.
 
     Where branches and addresses do not depend on loaded data, arrays of zeros serve. GpusimError if they do and an array has no data.
@@ -37,21 +37,21 @@ def execute_some(ready: Ready, args: Sequence[Any], record: Iterable[int], *, wo
     if dependence is not None:
         _need_data(ready, args, dependence)
         held = backing(args, ready.code.program, copy=True)
-        return _whole(ready, held, wanted, work) if _few(ready) else _strata(ready, held, wanted, f"its ways depend on data (line {dependence.line})")
+        return _whole(ready, held, wanted, trace, work) if _few(ready) else _strata(ready, held, wanted, f"its ways depend on data (line {dependence.line})")
     held = scratch(args, ready.code.program)
     ready = without_values(ready)
-    regular = periods(ready.code, ready.facts)
-    if ready.geometry.ctas <= len(wanted):
-        return _whole(ready, held, wanted)
-    if regular is not None:
-        found = classes(ready.geometry.grid, regular, lambda cta: execute(ready.code, ready.geometry, held, ctas=[cta], sanitize=False).counts)
-        if found is not None:
-            done = execute(ready.code, ready.geometry, held, ctas=wanted, record=wanted, sanitize=False)
-            counts = total(found)
-            prints = footprints(ready.code, counts, array_bytes(ready.code, held))
-            kinds = "1 class" if len(found) == 1 else f"{len(found)} classes"
-            return Passed(counts, done.paths, prints, done, f"{kinds} of CTAs executed for the counts of {ready.geometry.ctas}")
-    return _whole(ready, held, wanted) if _few(ready) else _strata(ready, held, wanted, "its CTAs fall into no classes that can be proved")
+    found = classed(ready, args, trace.addresses)
+    if found is not None:
+        found.walk(ready, trace)
+        done = execute(ready.code, ready.geometry, held, ctas=wanted, record=wanted, sanitize=False, addresses=trace.addresses)
+        counts = total(found.classes)
+        prints = footprints(ready.code, counts, array_bytes(ready.code, held))
+        kinds = "1 class" if len(found.classes) == 1 else f"{len(found.classes)} classes"
+        said = f"{kinds} of CTAs executed for the counts of {ready.geometry.ctas}" if ready.geometry.ctas > len(wanted) else ""
+        return Passed(counts, done.paths, prints, done, said)
+    if _few(ready) or ready.geometry.ctas <= len(wanted):
+        return _whole(ready, held, wanted, trace)
+    return _strata(ready, held, wanted, "its CTAs fall into no classes that can be proved")
 
 
 def _few(ready: Ready) -> bool:
@@ -68,8 +68,11 @@ def _need_data(ready: Ready, args: Sequence[Any], dependence: Dependence) -> Non
         raise GpusimError(what, where=f"{program.file or program.name}:{dependence.line}", hint="Pass an array with data.")
 
 
-def _whole(ready: Ready, held: Sequence[Any], wanted: Sequence[int], work: bool = False) -> Passed:
-    done = execute(ready.code, ready.geometry, held, record=wanted, sanitize=False, work=work)
+def _whole(ready: Ready, held: Sequence[Any], wanted: Sequence[int], trace: Tracer, work: bool = False) -> Passed:
+    for walk in trace.walks[:-1]:
+        execute(ready.code, ready.geometry, backing(held, ready.code.program, copy=True), sanitize=False, watch=walk.watch, addresses=trace.addresses)
+    watch = trace.walk.watch
+    done = execute(ready.code, ready.geometry, held, record=wanted, sanitize=False, work=work, watch=watch, addresses=trace.addresses)
     return Passed(done.counts, done.paths, exact_prints(done), done, work=done.work)
 
 
@@ -87,4 +90,4 @@ def _strata(ready: Ready, held: Sequence[Any], wanted: Sequence[int], why: str) 
     done = execute(ready.code, ready.geometry, held, ctas=wanted, record=wanted, sanitize=False)
     prints = footprints(ready.code, counts, array_bytes(ready.code, held))
     said = f"{len(picked)} of {number} CTAs executed, spread over the grid, for {why}: counters have a standard error of {error:.1%}"
-    return Passed(counts, done.paths, prints, done, said)
+    return Passed(counts, done.paths, prints, done, said, walked=False)

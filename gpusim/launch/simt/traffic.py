@@ -1,31 +1,109 @@
-"""L2 and DRAM counters of a SIMT launch, as far as the simple memory model goes: hits of L1 from the timed SMs, DRAM from the footprints."""
+"""What a launch moved beyond the SMs: as counters, and as the time that DRAM needs for it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from gpusim.devices.simt.result import SmRun
 from gpusim.launch.simt.memory import SECTOR, Footprint
+from gpusim.launch.simt.walk import Moved
+from gpusim.parts.sectored_l2 import Written
 from gpusim.spec.resolve import Machine
 from gpusim.trace.counters import Counters
 
 
-def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], prints: Mapping[str, Footprint], machine: Machine) -> Counters:
-    """runs: timed SMs, each with the number of SMs it stands for."""
+#: INTERIM: replaced by parts.dram
+BLOCK = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    blocks: int = 0
+    nbytes: int = 0
+
+    def __add__(self, other: Load) -> Load:
+        return Load(self.blocks + other.blocks, self.nbytes + other.nbytes)
+
+
+def busy(machine: Machine, read: Load, written: Load) -> float:
+    """INTERIM."""
+    ps = machine.clock_hz / 1e12
+    each = [max(m.nbytes / machine.dram_rate, m.blocks * 13.5 * ps + m.nbytes / (6.3e12 / machine.clock_hz)) for m in (read, written)]
+    total = read.nbytes + written.nbytes
+    w = written.nbytes / total if total else 0.0
+    return sum(each) / (1 - machine.dram_mixed_loss * 4 * w * (1 - w))
+
+
+@dataclass(frozen=True, slots=True)
+class DramTime:
+    """SM cycles in which all of DRAM is busy for the launch: with what it reads, and with what is written back (foreign: of an earlier
+    kernel's lines)."""
+
+    read: float
+    written: float
+    foreign: float
+
+
+def supposed(prints: Mapping[str, Footprint], counted: Counters, machine: Machine) -> Moved:
+    """Where only some CTAs were executed: every sector comes from DRAM once, in whole blocks, and everything written leaves L2 as late as it can."""
+    read, stored = (round(sum(getattr(p, name) for p in prints.values())) for name in ("read", "written"))
+    left = min(stored, int(machine.dirty_bytes * machine.halves) // SECTOR)
+    per_block = BLOCK // SECTOR
+    per_half = machine.halves
+
+    def written(sectors: int) -> Written:
+        return Written(sectors, sectors // 2, -(-sectors // per_block))
+
+    copies = read + stored
+    return Moved(
+        missed=read,
+        near_misses=read,
+        fabric_read=read * (per_half - 1) // per_half,
+        fabric_write=counted.get("l1_store_sectors", 0) * (per_half - 1) // per_half,
+        atoms=read // 2,
+        blocks=-(-read // per_block),
+        allocated=copies * SECTOR // machine.line * (per_half + 1) // 2,
+        back=written(stored - left),
+        dirty=written(left),
+    )
+
+
+def dram_time(moved: Moved, foreign: float, machine: Machine) -> DramTime:
+    """foreign: bytes of earlier dirty lines that the launch evicts."""
+    read = Load(moved.blocks, moved.atoms * machine.dram_atom)
+    back = Load(moved.back.blocks, moved.back.atoms * machine.dram_atom)
+    others = Load(round(foreign / BLOCK), round(foreign))
+    whole = busy(machine, read, back + others)
+    alone = [busy(machine, read, Load()), busy(machine, Load(), back), busy(machine, Load(), others)]
+    factor = whole / sum(alone) if whole else 0.0
+    return DramTime(*(part * factor for part in alone))
+
+
+def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], moved: Moved, foreign: float, machine: Machine) -> Counters:
+    """runs: timed SMs, each with the number of SMs it stands for. A law: sectors loaded = hit in L1 + merged + received by L2."""
+    runs = list(runs)
     hits = sum(run.l1_hits * times for run, times in runs)
     looked = sum((run.l1_hits + run.l1_misses) * times for run, times in runs)
     loaded = counted.get("l1_load_sectors", 0)
-    hit = min(loaded, round(loaded * hits / looked)) if looked else 0
+    missed = min(moved.missed, loaded)
+    hit = min(loaded - missed, round(loaded * hits / looked)) if looked else 0
     reading = loaded - hit
     atomics = counted.get("global_atomic_sectors", 0) + counted.get("global_red_sectors", 0)
-    first = min(reading + atomics, round(sum(p.read for p in prints.values())))
-    stored = sum(p.written for p in prints.values()) * SECTOR
-    dirty = min(stored, machine.dirty_bytes * machine.halves)
-    return {
+    stored = counted.get("l1_store_sectors", 0)
+    out = {
         "l1_hit_sectors": hit,
         "l2_read_sectors": reading,
-        "l2_write_sectors": counted.get("l1_store_sectors", 0) + atomics,
-        "dram_read_bytes": first * SECTOR,
-        "dram_write_bytes": round(stored - dirty),
-        "l2_dirty_bytes": round(dirty),
+        "l2_write_sectors": stored,
+        "l2_atomic_sectors": atomics,
+        "l2_read_hit_sectors": max(0, reading - missed),
+        "l2_read_miss_sectors": moved.near_misses,
+        "l2_hit_sectors": max(0, reading - missed) + stored + atomics,
+        "fabric_read_sectors": moved.fabric_read,
+        "fabric_write_sectors": moved.fabric_write,
+        "fabric_sectors": moved.fabric_read + moved.fabric_write,
+        "dram_read_bytes": moved.atoms * machine.dram_atom,
+        "dram_write_bytes": moved.back.sectors * SECTOR + round(foreign),
+        "l2_dirty_bytes": moved.dirty.sectors * SECTOR,
     }
+    return {name: value for name, value in out.items() if value or name not in ("l2_atomic_sectors",)}

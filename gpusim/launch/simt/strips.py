@@ -1,0 +1,132 @@
+"""The traffic pass where CTAs fall into classes: one CTA of a class was executed, the others touch the same sectors, shifted.
+
+CTAs of a wave run side by side. Step by step, what they touch goes to L2 together; CTAs whose shift is the same touch the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpusim.launch.simt.affine import Coefs
+from gpusim.launch.simt.classes import CtaClass
+from gpusim.launch.simt.walk import Walk, grouped, merged
+
+Array = Any  # np.ndarray
+
+#: lines that the CTAs of a half touch together in one step, at least where their program has as many
+TOGETHER = 4096
+SECTOR, SECTORS = 32, 4
+
+
+class Strip:
+    """What one CTA touches, in order: (number of the Access, ascending sectors)."""
+
+    def __init__(self) -> None:
+        self.touches: list[tuple[int, Array]] = []
+
+    def watch(self, access: int, _ctas: Array, sectors: Array) -> None:
+        self.touches.append((access, np.unique(sectors)))
+
+    def cut(self, lines: int) -> list[dict[int, Array]]:
+        """Pieces of at least `lines` lines (the last may have fewer): Access -> its sectors, ascending."""
+        out: list[dict[int, list[Array]]] = [{}]
+        room = lines
+        for access, sectors in self.touches:
+            if room <= 0:
+                out.append({})
+                room = lines
+            out[-1].setdefault(access, []).append(sectors)
+            room -= -(-len(sectors) // SECTORS)
+        return [{access: np.unique(np.concatenate(parts)) for access, parts in piece.items()} for piece in out]
+
+
+@dataclass(slots=True)
+class _Kind:
+    """A class of CTAs with the pieces of its strip."""
+
+    origin: tuple[int, int, int]
+    pieces: list[dict[int, Array]]
+    variants: dict[tuple[int, int, int], tuple[Array, Array]] = field(default_factory=dict)
+
+    def moved(self, piece: int, access: int, shifts: Array) -> tuple[Array, Array]:
+        """Lines and masks of the piece for these shifts (in sectors, ascending and distinct)."""
+        base = self.pieces[piece][access]
+        parts = []
+        for rest in range(SECTORS):
+            mine = shifts[shifts % SECTORS == rest] // SECTORS
+            if len(mine):
+                key = (piece, access, rest)
+                if key not in self.variants:
+                    self.variants[key] = grouped(base + rest)
+                lines, masks = self.variants[key]
+                parts.append(((mine[:, None] + lines).ravel(), np.tile(masks, len(mine))))
+        lines, masks = parts[0] if len(parts) == 1 else (np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]))
+        if len(lines) > 1 and not (lines[1:] > lines[:-1]).all():
+            order = np.argsort(lines, kind="stable")
+            lines, masks = merged(lines[order], masks[order])
+        return lines, masks
+
+
+def walk_classes(
+    walk: Walk,
+    grid: tuple[int, int, int],
+    classes: Sequence[CtaClass],
+    strips: Mapping[int, Strip],
+    steps: Mapping[int, Coefs],
+    slots: int,
+) -> None:
+    """The whole launch, in waves of `slots` CTAs. strips: CTA of each class -> its strip; steps: see `affine.Regular`."""
+    ctas = grid[0] * grid[1] * grid[2]
+    number = np.arange(ctas)
+    at = (number % grid[0], number // grid[0] % grid[1], number // (grid[0] * grid[1]))
+    class_of = _class_of(grid, classes)
+    kinds = [_kind(grid, c, strips[c.cta], min(slots, ctas)) for c in classes]
+    for first in range(0, ctas, slots):
+        wave = number[first : first + slots]
+        _wave(walk, kinds, class_of[wave], wave, at, steps)
+
+
+def _class_of(grid: tuple[int, int, int], classes: Sequence[CtaClass]) -> Array:
+    out = np.zeros((grid[2], grid[1], grid[0]), np.int32)
+    for number, found in enumerate(classes):
+        for x, y, z in found.boxes:
+            out[z.start : z.stop : z.step, y.start : y.stop : y.step, x.start : x.stop : x.step] = number
+    return out.ravel()
+
+
+def _kind(grid: tuple[int, int, int], found: CtaClass, strip: Strip, together: int) -> _Kind:
+    x, rest = found.cta % grid[0], found.cta // grid[0]
+    share = max(1, min(found.size, together) // 2)
+    return _Kind((x, rest % grid[1], rest // grid[1]), strip.cut(max(1, TOGETHER // share)))
+
+
+def _wave(walk: Walk, kinds: Sequence[_Kind], class_of: Array, wave: Array, at: Sequence[Array], steps: Mapping[int, Coefs]) -> None:
+    half = walk.half_of[wave]
+    wanted = [int(cta) for cta in wave[walk.is_wanted[wave]]]
+    groups = [(number, h, wave[(class_of == number) & (half == h)]) for number in np.unique(class_of).tolist() for h in range(walk.cache.halves)]
+    groups = [group for group in groups if len(group[2])]
+    shifts: dict[tuple[int, int, int], Array] = {}
+    own: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+    for number, h, members in groups:
+        for access in {a for piece in kinds[number].pieces for a in piece}:
+            moved = _shift(kinds[number].origin, steps[access], at, members)
+            shifts[number, h, access] = np.unique(moved)
+            own[number, h, access] = [(cta, int(moved[members == cta][0])) for cta in wanted if cta in members]
+    for i in range(max(len(kinds[number].pieces) for number, _, _ in groups)):
+        for number, h, _ in groups:
+            for access in kinds[number].pieces[i] if i < len(kinds[number].pieces) else ():
+                lines, masks = kinds[number].moved(i, access, shifts[number, h, access])
+                found = walk.step(access, h, lines, masks)
+                if found is not None:
+                    for cta, shift in own[number, h, access]:
+                        walk.note(cta, kinds[number].pieces[i][access] + shift, lines, found)
+
+
+def _shift(origin: tuple[int, int, int], step: Coefs, at: Sequence[Array], members: Array) -> Array:
+    """In sectors, from the CTA of the class that was executed to each of `members`."""
+    moved = sum(c * (axis[members] - o) for c, axis, o in zip(step, at, origin, strict=True))
+    return np.asarray(moved, np.int64) // SECTOR

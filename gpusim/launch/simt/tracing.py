@@ -1,0 +1,83 @@
+"""How a launch's traffic gets to the L2: CTA by CTA as the value pass executes them, or class by class where classes can be proved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpusim.interp.simt import execute
+from gpusim.launch.simt.affine import Regular, regular
+from gpusim.launch.simt.args import scratch
+from gpusim.launch.simt.classes import CtaClass, classes
+from gpusim.launch.simt.loads import placement
+from gpusim.launch.simt.prepare import Ready
+from gpusim.launch.simt.state import MemoryState
+from gpusim.launch.simt.strips import Strip, walk_classes
+from gpusim.launch.simt.walk import Walk
+
+#: lanes of a launch that is executed whole rather than searched for classes
+SMALL = 1 << 13
+
+
+@dataclass(frozen=True, slots=True)
+class Tracer:
+    """The walks of one launch: the measured one last, before it those that only warm the L2. addresses: see `interp.simt.execute`."""
+
+    walks: tuple[Walk, ...]
+    addresses: dict[int, int]
+
+    @property
+    def walk(self) -> Walk:
+        return self.walks[-1]
+
+
+def tracer(ready: Ready, args: Sequence[Any], state: MemoryState, wanted: Sequence[int], warm: bool) -> Tracer:
+    """warm: an identical launch came before this one."""
+    machine = ready.machine
+    addresses = state.addresses(args)
+    half_of_sm = np.repeat(np.array(machine.gpc_half) % machine.halves, machine.gpc_sms)
+    half_of = half_of_sm[placement(machine, ready.geometry.ctas, ready.held.ctas_per_sm)]
+    kinds = [access.kind if access.space == "global" else "" for access in ready.code.accesses]
+    walks = tuple(Walk(state.cache, kinds, half_of, wanted if last else ()) for last in ((False, True) if warm else (True,)))
+    return Tracer(walks, addresses)
+
+
+@dataclass(frozen=True, slots=True)
+class Classed:
+    """The classes of a launch, and what one CTA of each touches."""
+
+    classes: Sequence[CtaClass]
+    strips: dict[int, Strip]
+    regular: Regular
+
+    def walk(self, ready: Ready, tracer: Tracer) -> None:
+        for walk in tracer.walks:
+            walk_classes(walk, ready.geometry.grid, self.classes, self.strips, self.regular.steps, ready.slots)
+
+
+def classed(ready: Ready, args: Sequence[Any], addresses: dict[int, int]) -> Classed | None:
+    """None where no classes can be proved, or where the launch is so small that executing it costs less. ready: without values
+    (`passes.without_values`); its ways must not depend on data."""
+    if ready.geometry.ctas * ready.geometry.threads <= SMALL:
+        return None
+    if "regular" not in ready.memo:
+        ready.memo["regular"] = {}
+    known = ready.memo["regular"]
+    key = tuple(ready.facts.params.items())
+    if key not in known:
+        known[key] = regular(ready.code, ready.facts)
+    found: Regular | None = known[key]
+    if found is None:
+        return None
+    held = scratch(args, ready.code.program)
+    strips: dict[int, Strip] = {}
+
+    def run(cta: int) -> Any:
+        strips[cta] = Strip()
+        return execute(ready.code, ready.geometry, held, ctas=[cta], sanitize=False, watch=strips[cta].watch, addresses=addresses).counts
+
+    made = classes(ready.geometry.grid, found.periods, run)
+    return None if made is None else Classed(made, strips, found)

@@ -1,0 +1,139 @@
+"""The traffic pass of a launch: every access to global memory, in the order of CTAs and time, walked through the L2. No time in it.
+
+An L2 half sees each sector of a step once: what several CTAs of the half ask for together is one look. What the SMs' L1 or the merging in
+the GPCs keeps from L2 would have hit there, so it changes no miss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpusim.parts.sectored_l2 import ATOMS, BITS, Found, SectoredL2, Written, distinct_blocks
+
+Array = Any  # np.ndarray
+#: where a sector was: near half, far half, DRAM behind the near half, DRAM behind the far half
+NEAR, FAR, DRAM, FAR_DRAM = range(4)
+READS = ("load", "copy")
+#: CTA -> sector -> where its requests found it, one after the other
+Asked = dict[int, dict[int, list[int]]]
+
+
+@dataclass(slots=True)
+class Moved:
+    """Sectors unless the name says otherwise. missed: reads that the near half did not have; near_misses: what it asked for then, whole DRAM
+    atoms; fabric: between the halves; atoms: of DRAM, read; blocks: DRAM blocks they lie in, each time; back, dirty: written to DRAM, and left in L2; allocated: lines."""
+
+    missed: int = 0
+    near_misses: int = 0
+    fabric_read: int = 0
+    fabric_write: int = 0
+    atoms: int = 0
+    blocks: int = 0
+    allocated: int = 0
+    back: Written = field(default_factory=Written)
+    dirty: Written = field(default_factory=Written)
+
+
+class Walk:
+    """One launch on its way through `cache`. kinds: of each Access; half_of: L2 half of each CTA; wanted: CTAs whose levels are kept."""
+
+    def __init__(self, cache: SectoredL2, kinds: list[str], half_of: Array, wanted: Iterable[int]) -> None:
+        self.cache, self.kinds, self.half_of = cache, kinds, half_of
+        self.asked: Asked = {cta: {} for cta in wanted}
+        self.is_wanted = np.zeros(len(half_of), bool)
+        self.is_wanted[list(self.asked)] = True
+        self.moved = Moved()
+        self.before = cache.written()[0]
+        self.brought = list(cache.brought)
+
+    def finish(self) -> Moved:
+        """Close the books of the launch."""
+        back, self.moved.dirty = self.cache.written()
+        self.moved.back = back.less(self.before)
+        self.moved.allocated = sum(self.cache.brought) - sum(self.brought)
+        return self.moved
+
+    def watch(self, access: int, ctas: Array, sectors: Array) -> None:
+        """What the value pass tells (`interp.simt.launch.Watch`): one access of CTAs that run side by side."""
+        rectangle = ctas.shape[1] == 1
+        half = self.half_of[ctas]
+        for h in range(self.cache.halves):
+            at = half == h
+            if not at.any():
+                continue
+            mine = _of(sectors, at, rectangle)
+            lines, masks = grouped(mine)
+            found = self.step(access, h, lines, masks)
+            if found is None or not self.asked:
+                continue
+            keep = at & self.is_wanted[ctas]
+            for cta in np.unique(ctas[keep]).tolist():
+                self.note(cta, np.unique(_of(sectors, keep & (ctas == cta), rectangle)), lines, found)
+
+    def step(self, access: int, half: int, lines: Array, masks: Array) -> Found | None:
+        """SMs of one half touch distinct ascending lines. Where they were, if they were read."""
+        kind, moved = self.kinds[access], self.moved
+        if kind in READS:
+            found = self.cache.read(half, lines, masks)
+            self._book(found.dram, lines)
+            asked = BITS[found.far] + BITS[found.dram]
+            moved.missed += int(BITS[found.missed].sum())
+            moved.near_misses += int(asked.sum())
+            moved.fabric_read += int(asked[found.remote].sum())
+            return found
+        if kind == "store":
+            moved.fabric_write += int(BITS[masks[self.cache.write(half, lines, masks)]].sum())
+        else:
+            self._book(self.cache.atomic(lines, masks), lines)
+            moved.fabric_write += int(BITS[masks[self.cache.home(lines) != half]].sum())
+        return None
+
+    def _book(self, dram: Array, lines: Array) -> None:
+        self.moved.atoms += int(BITS[ATOMS[dram]].sum()) // 2
+        self.moved.blocks += distinct_blocks(lines[dram > 0], self.cache.block)
+
+    def note(self, cta: int, sectors: Array, lines: Array, found: Found) -> None:
+        """Keep where the sectors of a CTA were. Of near hits behind each other one is kept: L1 mostly has the later ones."""
+        at = np.searchsorted(lines, sectors >> 2)
+        bit = np.uint8(1) << (sectors & 3).astype(np.uint8)
+        level = np.where(found.far[at] & bit, FAR, np.where(found.dram[at] & bit, DRAM + found.remote[at], NEAR))
+        kept = self.asked[cta]
+        for sector, where in zip(sectors.tolist(), level.tolist(), strict=True):
+            known = kept.setdefault(sector, [])
+            if where or not known or known[-1]:
+                known.append(where)
+
+
+def _of(sectors: Array, at: Array, rectangle: bool) -> Array:
+    """The sectors of the CTAs `at` (shape of the CTAs), flat."""
+    if not rectangle:
+        return sectors[0, at[0]] if sectors.shape[1] > 1 else sectors[0]
+    return (sectors[at[:, 0]] if sectors.shape[0] > 1 else sectors).ravel()
+
+
+def grouped(sectors: Array) -> tuple[Array, Array]:
+    """Sectors in any order -> (distinct lines, ascending; mask of each)."""
+    if len(sectors) > 1:
+        fresh = np.empty(len(sectors), bool)
+        fresh[0] = True
+        np.not_equal(sectors[1:], sectors[:-1], out=fresh[1:])
+        sectors = sectors[fresh]
+        if not (sectors[1:] > sectors[:-1]).all():
+            sectors = np.sort(sectors)
+    lines = sectors >> 2
+    bits = np.uint8(1) << (sectors & 3).astype(np.uint8)
+    return merged(lines, bits)
+
+
+def merged(lines: Array, masks: Array) -> tuple[Array, Array]:
+    """Ascending lines with repetitions -> distinct lines, their masks joined."""
+    first = np.ones(len(lines), bool)
+    np.not_equal(lines[1:], lines[:-1], out=first[1:])
+    if first.all():
+        return lines, masks
+    starts = np.flatnonzero(first)
+    return lines[starts], np.bitwise_or.reduceat(masks, starts)
