@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpusim.spec.device import GpuSpec
+from gpusim.trace import nsight
 from gpusim.trace.run import Run
 
 #: a resource that accounts for at least this share of the time is called the bottleneck
@@ -71,8 +72,8 @@ def achieved_occupancy(run: Run, spec: GpuSpec) -> float | None:
 
 
 def l2_hit_rate(run: Run) -> float | None:
-    """Share of the sectors that L2 received which hit the half that was asked."""
-    return share(run.counters.get("l2_hit_sectors"), total(run.counters, "l2_read_sectors", "l2_write_sectors"))
+    """Hits of the near half over its hits and misses, as a profiler counts them."""
+    return nsight.l2_hit_rate(run.counters)
 
 
 def l1_hit_rate(run: Run) -> float | None:

@@ -52,9 +52,7 @@ MEANINGS: dict[str, Meaning] = {
     "l2_read_sectors": Meaning("sectors", "lts__t_sectors_srcunit_tex_op_read.sum", "read sectors L2 received from SMs"),
     "l2_write_sectors": Meaning("sectors", "lts__t_sectors_srcunit_tex_op_write.sum", "written sectors L2 received from SMs"),
     "l2_atomic_sectors": Meaning("sectors", "", "sectors of atomics L2 received from SMs; they are executed at the line's home"),
-    "l2_hit_sectors": Meaning(
-        "sectors", "lts__t_sectors_srcunit_tex_lookup_hit.sum", "of all these, those that hit the near half; stores and atomics always do"
-    ),
+    "l2_hit_sectors": Meaning("sectors", "lts__t_sectors_srcunit_tex_lookup_hit.sum", "those of all these that hit the near half; stores and atomics do"),
     "l2_miss_sectors": Meaning("sectors", "lts__t_sectors_srcunit_tex_lookup_miss.sum", "sectors the near half fetched: whole 64-byte atoms"),
     "partial_write_sectors": Meaning("sectors", "", "of the written ones, those that a request did not write whole"),
     "fabric_sectors": Meaning("sectors", "lts__t_sectors_srcunit_ltcfabric.sum", "sectors that crossed between the L2 halves"),

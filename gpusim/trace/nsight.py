@@ -13,26 +13,12 @@ from gpusim.trace.counters import MEANINGS
 Numbers = Mapping[str, float]
 Formula = Callable[[Numbers], "float | None"]
 
-SECTOR, LANES = 32, 32
+SECTOR = 32
 #: a counter that only runs of threads have, and that they always have
 OF_THREADS = "thread_instructions"
 #: counted by the value pass: beginnings of names that a run of threads leaves out only where they are 0
-COMPLETE = (
-    "l1_load_",
-    "l1_store_",
-    "global_",
-    "local_",
-    "shared_",
-    "branches",
-    "alu_",
-    "fma_",
-    "half_",
-    "fp64_",
-    "xu_",
-    "lsu_",
-    "uniform_",
-    "tensor_instructions",
-)
+PIPES = ("alu_", "fma_", "half_", "fp64_", "xu_", "lsu_", "uniform_", "tensor_instructions")
+COMPLETE = ("l1_load_", "l1_store_", "global_", "local_", "shared_", "branches", *PIPES)
 #: counters that a metric stands beside although it has another unit
 OTHER_UNIT = ("spill_bytes",)
 
@@ -42,13 +28,18 @@ HIT_RATE = "lts__t_sector_hit_rate.pct"
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """`name` is Nsight's. ours: the same from our counters. theirs: names whose sum stands in where a file lacks `name` itself."""
+    """`name` is Nsight's. ours: the same from our counters. theirs: the same from other metrics, where a profile lacks `name` itself."""
 
     name: str
     ours: Formula
     unit: str
     text: str
-    theirs: tuple[str, ...] = ()
+    theirs: Formula = lambda profile: None
+
+    def measured(self, profile: Numbers) -> float | None:
+        """The value in a profile of a launch; None if it does not tell."""
+        found = profile.get(self.name)
+        return self.theirs(profile) if found is None else found
 
 
 def value(counters: Numbers, name: str) -> float | None:
@@ -90,6 +81,12 @@ def l2_hit_rate(c: Numbers) -> float | None:
     return hit / (hit + missed) if hit is not None and missed is not None and hit + missed else None
 
 
+def _looked_up(profile: Numbers) -> float | None:
+    """The same share from a profile that counts hits and misses."""
+    hit, missed = profile.get(f"{TEX}_lookup_hit.sum"), profile.get(f"{TEX}_lookup_miss.sum")
+    return hit / (hit + missed) if hit is not None and missed is not None and hit + missed else None
+
+
 def _percent(formula: Formula) -> Formula:
     def percent(c: Numbers) -> float | None:
         found = formula(c)
@@ -102,12 +99,12 @@ def _percent(formula: Formula) -> Formula:
 DERIVED: tuple[Metric, ...] = (
     Metric(f"{TEX}.sum", l2_received, "sectors", "all that the SMs sent to L2"),
     Metric(f"{TEX}_lookup_miss.sum", l2_missed, "sectors", "fetched by the near half"),
-    Metric(HIT_RATE, _percent(l2_hit_rate), "%", "hits of the near half over hits and misses, SMs only"),
+    Metric(HIT_RATE, _percent(l2_hit_rate), "%", "hits of the near half over hits and misses, SMs only", _percent(_looked_up)),
     Metric(f"{LTS}_op_read.sum", _sum("l2_read_sectors", "fabric_read_sectors"), "sectors", "read lookups of both kinds: by SMs and by the other half"),
     Metric(f"{LTS}_op_write.sum", _sum("l2_write_sectors", "fabric_write_sectors"), "sectors", "written lookups of both kinds"),
     Metric("dram__sectors_read.sum", _one("dram_read_bytes", 1 / SECTOR), "sectors", "read from DRAM"),
     Metric("dram__sectors_write.sum", _one("dram_write_bytes", 1 / SECTOR), "sectors", "written to DRAM"),
-    Metric("dram__bytes.sum", _sum("dram_read_bytes", "dram_write_bytes"), "bytes", "read and written", ("dram__bytes_read.sum", "dram__bytes_write.sum")),
+    Metric("dram__bytes.sum", _sum("dram_read_bytes", "dram_write_bytes"), "bytes", "read and written", _sum("dram__bytes_read.sum", "dram__bytes_write.sum")),
     Metric("sm__warps_active.avg.pct_of_peak_sustained_active", _one("warps_active_pct"), "%", "resident warps of an SM, of the most that it holds"),
     Metric("launch__registers_per_thread", _one("registers"), "registers", "of a thread"),
 )

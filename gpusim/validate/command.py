@@ -11,9 +11,11 @@ from typing import Any
 
 from gpusim.errors import GpusimError
 from gpusim.spec.load import load_spec
+from gpusim.trace.nsight import OF_THREADS
 from gpusim.validate.cases import Case, read
 from gpusim.validate.evaluate import evaluate_all
 from gpusim.validate.mapping import DEFAULT_GPU
+from gpusim.validate.metrics import MetricError, compare_metrics
 from gpusim.validate.outcome import Outcome
 from gpusim.validate.protocol import Measure, measure_of
 from gpusim.validate.rank import rank as rank_of
@@ -21,7 +23,7 @@ from gpusim.validate.selection import select
 from gpusim.validate.simt.counters import CounterError, beside, compare, metrics
 from gpusim.validate.simt.expand import expand
 from gpusim.validate.stats import Statistics, by, statistics
-from gpusim.validate.table import counter_table, rank_table, reasons, statistics_table, worst_table
+from gpusim.validate.table import counter_table, metric_table, rank_table, reasons, statistics_table, worst_table
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Validation:
     outcomes: tuple[Outcome, ...]
     rank: dict[str, dict[str, Any]] = field(default_factory=dict)
     counters: tuple[CounterError, ...] = ()
+    metrics: dict[str, MetricError] = field(default_factory=dict)
 
     @property
     def groups(self) -> dict[str, Statistics]:
@@ -51,6 +54,7 @@ class Validation:
             "families": {name: s.to_dict() for name, s in self.families.items()},
             "rank": self.rank,
             **({"counters": [asdict(c) for c in self.counters]} if self.counters else {}),
+            **({"metrics": {name: e.to_dict() for name, e in self.metrics.items()}} if self.metrics else {}),
             "cases": [o.to_dict() for o in self.outcomes],
         }
 
@@ -59,6 +63,7 @@ class Validation:
         head = f"{self.gpu}, {self.measure.text}; cases under {self.min_us:g} us do not count; error = simulated / measured - 1"
         parts = [head, statistics_table("group", self.groups), statistics_table("family", self.families), reasons(self.outcomes)]
         parts += [counter_table(self.counters)] if self.counters else []
+        parts += [metric_table(self.metrics)] if self.metrics else []
         parts += [rank_table(self.rank)] if self.rank else []
         parts += [worst_table(self.outcomes, worst)] if worst else []
         return "\n\n".join(part for part in parts if part)
@@ -90,18 +95,23 @@ def validate(
     cases = select(everything, groups, families, ids)
     outcomes = tuple(evaluate_all(cases, spec, protocol, min_us, jobs))
     ranks = {group: rank_of(members) for group, members in by(lambda o: o.group, outcomes).items()} if rank else {}
-    found = Validation(spec.name, protocol, min_us, outcomes, ranks, _counters(outcomes, everything, counters or beside(files)))
+    found = Validation(spec.name, protocol, min_us, outcomes, ranks, *_counters(outcomes, everything, counters or beside(files), protocol))
     print(found.text(worst), file=sys.stderr if json_out == "-" else sys.stdout)
     if json_out is not None:
         _write(json_out, json.dumps(found.to_dict(), indent=1, allow_nan=False))
     return found
 
 
-def _counters(outcomes: Sequence[Outcome], cases: Sequence[Case], more: str | None) -> tuple[CounterError, ...]:
-    """Counters of the outcomes against those that the cases hold themselves, or the file `more`."""
+def _counters(
+    outcomes: Sequence[Outcome], cases: Sequence[Case], more: str | None, protocol: Measure
+) -> tuple[tuple[CounterError, ...], dict[str, MetricError]]:
+    """Counters of the outcomes against those that the cases hold themselves, or the file `more`: by our names where threads were simulated,
+    and by the profiler's names for all launches."""
     if not any(o.counters for o in outcomes):
-        return ()
-    return tuple(compare(outcomes, metrics([*(read(more) if more else ()), *cases])))
+        return (), {}
+    profiles = metrics([*(read(more) if more else ()), *cases])
+    threads = [o for o in outcomes if OF_THREADS in o.counters]
+    return tuple(compare(threads, profiles)), compare_metrics(outcomes, profiles, behind=protocol.l2 != "foreign-dirty")
 
 
 def read_all(files: Sequence[str]) -> list[Case]:

@@ -11,6 +11,7 @@ from gpusim.spec.device import GpuSpec
 from gpusim.validate.cases import Case
 from gpusim.validate.mapping import Unsupported, map_case
 from gpusim.validate.outcome import Outcome
+from gpusim.validate.profiled import counted, with_times
 from gpusim.validate.protocol import Measure
 from gpusim.validate.simt.evaluate import evaluate_simt, is_ours
 
@@ -19,6 +20,7 @@ def evaluate(case: Case, spec: GpuSpec, measure: Measure, min_us: float) -> Outc
     """Simulate `case` under `measure` and compare. What cannot be mapped or simulated is an outcome too, with its reason."""
     if is_ours(case):
         return evaluate_simt(case, spec, measure, min_us)
+    case = with_times(case, spec)
     measured = case.number(*measure.truth)
     try:
         mapped = map_case(case, measure)
@@ -44,6 +46,7 @@ def evaluate(case: Case, spec: GpuSpec, measure: Measure, min_us: float) -> Outc
         case.noise,
         mapped.shape,
         case.params,
+        counted(run, spec),
     )
 
 

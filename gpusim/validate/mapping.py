@@ -13,6 +13,7 @@ from gpusim.errors import GpusimError
 from gpusim.ir.program import Program
 from gpusim.kernels.gemm import gemm
 from gpusim.validate.cases import Case
+from gpusim.validate.profiled import launches
 from gpusim.validate.protocol import Measure
 
 #: the GPU that the measured cases come from, unless the user names another
@@ -41,10 +42,10 @@ def map_case(case: Case, measure: Measure) -> Mapped:
         raise Unsupported(f"a microbenchmark record ('{case.family}'): no program stands for it")
     if case.kernel not in KERNELS:
         raise Unsupported(f"no program for kernel '{case.kernel}'")
+    if (case.number("launches") or 1) != 1 or len(launches(case)) > 1:
+        raise Unsupported("the case sums several launches")
     if case.number(*measure.truth) is None:
         raise Unsupported(f"the case has no {' or '.join(measure.truth)}")
-    if (case.number("launches") or 1) != 1:
-        raise Unsupported("the case sums several launches")
     try:
         program, shape = KERNELS[case.kernel](case)
     except GpusimError as error:

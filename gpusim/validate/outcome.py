@@ -10,7 +10,7 @@ from typing import Any
 class Outcome:
     """`status` is "ok", "short" (simulated and listed, but too short to count), "unsupported" (`reason` says why; `simulated` and
     `error` are None) or "excluded" (the record is about the run that was measured, not about the machine). `error` is simulated /
-    measured - 1. `shape` names the problem the case solves, "" if unsupported. `counters`: of a launch of threads, what was counted."""
+    measured - 1. `shape` names the problem the case solves, "" if unsupported. `counters`: of a launch, what was counted."""
 
     id: str
     group: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gpusim.validate import metrics
+from gpusim.validate.metrics import MetricError
 from gpusim.validate.outcome import Outcome
 from gpusim.validate.simt.counters import CounterError, rows_of
 from gpusim.validate.stats import Statistics
@@ -49,6 +51,11 @@ def rank_table(ranks: dict[str, dict[str, Any]]) -> str:
 def counter_table(errors: Sequence[CounterError]) -> str:
     """One line a counter: launches where it is not 0, how many agree exactly, and the errors."""
     return _aligned(rows_of(errors))
+
+
+def metric_table(errors: Mapping[str, MetricError]) -> str:
+    """One line for each of the profiler's metrics."""
+    return _aligned(metrics.rows_of(errors))
 
 
 def reasons(outcomes: Sequence[Outcome]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpusim.validate.cases import Case
 from gpusim.validate.outcome import Outcome
-from gpusim.validate.simt.launches import profiled
+from gpusim.validate.profiled import profiled
 
 Numbers = Mapping[str, Any]
 

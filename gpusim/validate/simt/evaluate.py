@@ -8,16 +8,13 @@ from gpusim.errors import GpusimError
 from gpusim.launch.simt.run import simulate_simt
 from gpusim.probe.plan import Excluded
 from gpusim.spec.device import GpuSpec
-from gpusim.trace.run import Run
 from gpusim.validate.cases import Case
 from gpusim.validate.outcome import Outcome
+from gpusim.validate.profiled import counted, with_times
 from gpusim.validate.protocol import MEASURES, Measure
-from gpusim.validate.simt.launches import ThreadLaunch, is_measured_launch, launch_of, profiled
+from gpusim.validate.simt.launches import ThreadLaunch, is_measured_launch, launch_of
 from gpusim.validate.simt.micro import GROUPS, plan_of
 from gpusim.validate.simt.plan import Facts, Plan
-
-#: a profiler's launch: elapsed cycles of the SMs, and duration in ns
-CYCLES, NANOSECONDS = "gpc__cycles_elapsed.max", "gpu__time_duration.sum"
 
 
 def is_ours(case: Case) -> bool:
@@ -27,6 +24,7 @@ def is_ours(case: Case) -> bool:
 
 def evaluate_simt(case: Case, spec: GpuSpec, measure: Measure, min_us: float) -> Outcome:
     """Simulate `case` and compare. What cannot be mapped or simulated is an outcome too, with its reason."""
+    case = with_times(case, spec)
     made = Outcome(case.id, case.group, case.family, None, None, measure.unit, None, "unsupported", None, case.noise, "", case.params)
     try:
         plan = _launch_plan(case, measure) if case.kernel else plan_of(case)
@@ -66,9 +64,8 @@ def _launch_plan(case: Case, measure: Measure) -> Plan:
 
 def _cycles(case: Case) -> tuple[float, float] | None:
     """Elapsed cycles and ns, as a profiler counted them or as the record sums them up."""
-    launch = profiled(case) or {}
-    cycles, ns = launch.get(CYCLES) or case.number("sm_cycles"), launch.get(NANOSECONDS) or case.number("gpu_ns")
-    return (float(cycles), float(ns)) if cycles and ns else None
+    cycles, ns = case.number("sm_cycles"), case.number("gpu_ns")
+    return (cycles, ns) if cycles and ns else None
 
 
 def _clock(cycles: float, ns: float, spec: GpuSpec) -> float:
@@ -80,11 +77,4 @@ def _launch(launch: ThreadLaunch, spec: GpuSpec, measure: Measure, clock_mhz: fl
     result = simulate_simt(
         launch.kernel, launch.geometry, launch.args, spec, registers=launch.registers, clock_mhz=clock_mhz, values=False, l2=measure.l2, launch=measure.launch
     )
-    return Facts(measure.simulated(result.run), _counted(result.run, spec))
-
-
-def _counted(run: Run, spec: GpuSpec) -> dict[str, float]:
-    """Counters of the run, and of its occupancy what a profiler tells too."""
-    held = {"ctas_per_sm": float(run.occupancy.ctas_per_sm), "registers": float(run.occupancy.registers_per_thread)}
-    active = {} if run.warps_active is None else {"warps_active_pct": 100 * run.warps_active / spec.sm.max_warps}
-    return {name: float(value) for name, value in run.counters.items()} | held | active
+    return Facts(measure.simulated(result.run), counted(result.run, spec))

@@ -13,6 +13,7 @@ from gpusim.kernels.simt import LIBRARY
 from gpusim.kernels.simt.entry import Array, Entry, Launch
 from gpusim.launch.simt.args import ArraySpec
 from gpusim.validate.cases import Case
+from gpusim.validate.profiled import profiled
 from gpusim.validate.simt.data import MEASURED
 
 #: measured name -> name in the library, and the params that the name stands for
@@ -92,12 +93,6 @@ def _launched(case: Case) -> Geometry | None:
     if launch is not None and isinstance(launch.get("grid"), str):
         return Geometry(_three(launch["grid"]), _three(launch["block"]), int(launch.get("launch__shared_mem_per_block_dynamic") or 0))
     return None
-
-
-def profiled(case: Case) -> dict[str, Any] | None:
-    """The metrics of the one profiled launch of the case, None if there is none or are several."""
-    launches = case.record.get("launches")
-    return launches[0] if isinstance(launches, list) and len(launches) == 1 and isinstance(launches[0], dict) else None
 
 
 def _three(extents: Any) -> tuple[int, int, int]:
