@@ -121,7 +121,7 @@ def parse(found: Any, file: str) -> Records:
     if not isinstance(device, dict):
         raise GpusimError(f"'device' is {type(device).__name__}, not an object.", where=file, hint=_EXPECTED)
     rows = [_record(row, index, file) for index, row in enumerate(found["results"])]
-    failed = tuple(f"{row['group']}/{row['name']}" for row in found["results"] if "error" in row)
+    failed = tuple(_step(row) for row in found["results"] if "error" in row)
     records = tuple(r for r in rows if r is not None)
     if not records:
         raise GpusimError("holds no microbenchmark records: 'results' is empty.", where=file, hint=_EXPECTED)
@@ -132,11 +132,11 @@ def _record(row: Any, index: int, file: str) -> Record | None:
     """None for the record of a step that failed."""
     if not isinstance(row, dict):
         raise GpusimError(f"record {index} is {type(row).__name__}, not an object.", where=file, hint=_EXPECTED)
+    if "error" in row:
+        return None
     for key in ("group", "name"):
         if not isinstance(row.get(key), str):
             raise GpusimError(f"record {index} has no text '{key}'.", where=file, hint=_EXPECTED)
-    if "error" in row:
-        return None
     name, value, params = f"record {index} ({row['group']}/{row['name']})", row.get("value"), row.get("params", {})
     if not isinstance(params, dict):
         raise GpusimError(f"{name}: 'params' is {type(params).__name__}, not an object.", where=file)
@@ -146,6 +146,11 @@ def _record(row: Any, index: int, file: str) -> Record | None:
     if not isinstance(entries, list) or not all(_is_number(entry) for entry in entries):
         raise GpusimError(f"{name}: 'list' is not a list of numbers.", where=file)
     return Record(index, row["group"], row["name"], params, value, str(row.get("unit", "")), tuple(entries))
+
+
+def _step(row: dict[str, Any]) -> str:
+    """The name of a step that failed; a group that did not start has none."""
+    return f"{row.get('group', '?')}/{row.get('name', '*')}"
 
 
 def _is_number(value: Any) -> bool:

@@ -67,4 +67,4 @@ def _scalar(value: Any, unit: str) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(str, value))}]"
     text = show(value, unit)
-    return text if text[:1].isdigit() and unit in ("B", "B/s", "Hz", "ns", "FLOP/s") else repr(value)
+    return text if text[:1].isdigit() and unit in ("B", "B/s", "Hz", "ns", "FLOP/s") else f"{value:g}" if float(f"{value:g}") == value else repr(value)
