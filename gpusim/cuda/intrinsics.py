@@ -169,7 +169,22 @@ rcp = Intrinsic("rcp", "rcp(x): 1 / x, rounded to nearest.")
 
 # --- the matrix unit
 ldmatrix = Intrinsic("ldmatrix", "ldmatrix(a, i, n, trans=False): n (1, 2, 4) 8x8 matrices of 16-bit elements from shared memory, as a tuple of uint32.")
+mma = Intrinsic(
+    "mma",
+    "mma(a, b, c, fmt='bf16', shape=None, sums=None): a * b + c of a warp, as tuples of registers; fmt bf16, fp16, tf32, fp8, int8 or fp64, shape 'm16n8k16'"
+    " and its like, sums 'fp16' for accumulators of that type.",
+)
 mma_m16n8k16 = Intrinsic("mma_m16n8k16", "mma_m16n8k16(a, b, c, fmt='bf16'): a * b + c; tuples of 4 and 2 uint32, and 4 float32.")
+
+wgmma = Intrinsic(
+    "wgmma",
+    "wgmma(acc, i, a, b, n, fmt='bf16'): n // 2 accumulators of the local array acc from i on += a * b of a warpgroup: 64 rows, n columns, 32 bytes along K,"
+    " asynchronously. b, and a if it is not 4 uint32: (shared array, index) of rows of 128 bytes in which 16-byte chunk c of row r lies at c ^ (r % 8).",
+)
+wgmma_fence = Intrinsic("wgmma_fence", "wgmma_fence(): the warpgroup's registers and shared memory are ready for wgmma.")
+wgmma_commit = Intrinsic("wgmma_commit", "wgmma_commit(): close a group of wgmma.")
+wgmma_wait = Intrinsic("wgmma_wait", "wgmma_wait(n): until at most n groups of wgmma are open.")
+fence_async = Intrinsic("fence_async", "fence_async(): shared memory that was written is seen by asynchronous units, wgmma among them.")
 
 # --- the rest
 nanosleep = Intrinsic("nanosleep", "nanosleep(ns): the thread pauses about so long.")

@@ -8,6 +8,7 @@ from gpusim.frontend.builtin_calls import ranged
 from gpusim.frontend.calls import Call, Handler
 from gpusim.frontend.logic import truth
 from gpusim.frontend.math_calls import cube_root
+from gpusim.frontend.matrix_calls import MATRIX
 from gpusim.frontend.memory_calls import MEMORY, NOTHING
 from gpusim.frontend.operands import Group, Operand, Scalar, literal
 from gpusim.frontend.together_calls import TOGETHER
@@ -167,6 +168,7 @@ def _hexp10(made: Call) -> Operand:
 
 CUDA: dict[str, Handler] = {
     **MEMORY,
+    **MATRIX,
     "grid": lambda made: _per_dimension(made, "grid"),
     "gridsize": lambda made: _per_dimension(made, "gridsize"),
     **TOGETHER,

@@ -1,4 +1,4 @@
-"""Intrinsics that make or touch arrays: allocation, vector accesses, atomics, asynchronous copies, matrix fragments."""
+"""Intrinsics that make or touch arrays: allocation, vector accesses, atomics, asynchronous copies."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from gpusim.cuda.intrinsics import atomic
 from gpusim.frontend import arrays
 from gpusim.frontend.calls import Call, Handler, array_of
 from gpusim.frontend.operands import Array, Group, Operand, Scalar, Static, literal
-from gpusim.frontend.typing import BITS, is_float, itemsize
-from gpusim.ir.simt.nodes import AsyncCommit, AsyncCopy, AsyncWait, Atomic, Imm, LdMatrix, Mma, Value
+from gpusim.frontend.typing import is_float, itemsize
+from gpusim.ir.simt.nodes import AsyncCommit, AsyncCopy, AsyncWait, Atomic, Imm, Value
 
 NOTHING = Static(None)
 #: the widest access of one lane, bytes
@@ -159,36 +159,6 @@ def _wait(made: Call) -> Operand:
     return NOTHING
 
 
-def _ldmatrix(made: Call) -> Operand:
-    array, index, n, trans = made.bound("a i n trans", optional=1)
-    target, flat = place(made, array, index)
-    count, turned = literal(n or NOTHING), literal(trans or NOTHING)
-    if count is None or count.value not in (1, 2, 4) or (trans is not None and turned is None):
-        made.refuse("ldmatrix takes n = 1, 2 or 4 and a constant trans.")
-    if target.buffer.space != "shared" or BITS[target.buffer.dtype] != 16:
-        made.refuse(f"ldmatrix reads 16-bit elements from shared memory, not {target.buffer.dtype} from {target.buffer.space}.")
-    dst = tuple(made.ctx.temp("uint32") for _ in range(int(count.value)))  # type: ignore[union-attr]
-    made.ctx.emit(LdMatrix(dst, target.buffer, flat, bool(turned and turned.value), made.ctx.line))
-    return Group(tuple(Scalar(d) for d in dst))
-
-
-def _mma(made: Call) -> Operand:
-    a, b, c, fmt = made.bound("a b c fmt", optional=1)
-    name = fmt.obj if isinstance(fmt, Static) and fmt.obj is not None else "bf16"
-    if name not in ("bf16", "fp16"):
-        made.refuse(f"mma of {name!r}.", "fmt is 'bf16' or 'fp16'.")
-    parts = _fragment(made, a, 4, "uint32"), _fragment(made, b, 2, "uint32"), _fragment(made, c, 4, "float32")
-    dst = tuple(made.ctx.temp("float32") for _ in range(4))
-    made.ctx.emit(Mma(dst, "m16n8k16", str(name), parts[0], parts[1], parts[2], made.ctx.line))
-    return Group(tuple(Scalar(d) for d in dst))
-
-
-def _fragment(made: Call, operand: Operand | None, count: int, dtype: str) -> tuple[Value, ...]:
-    if not isinstance(operand, Group) or len(operand.items) != count:
-        made.refuse(f"{made.text} takes tuples of 4, 2 and 4 values.")
-    return tuple(made.ctx.cast(made.ctx.scalar(v, made.node).value, dtype) for v in operand.items)  # type: ignore[union-attr]
-
-
 _ATOMICS = {"and_": "and", "or_": "or"}
 _SPECIAL = ("cas", "compare_and_swap")
 
@@ -207,6 +177,4 @@ MEMORY: dict[str, Handler] = {
     "cp_async": _cp_async,
     "cp_async_commit": _commit,
     "cp_async_wait": _wait,
-    "ldmatrix": _ldmatrix,
-    "mma_m16n8k16": _mma,
 }

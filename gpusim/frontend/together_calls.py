@@ -130,6 +130,7 @@ TOGETHER: dict[str, Handler] = {
     "threadfence": fence("gpu"),
     "threadfence_block": fence("cta"),
     "threadfence_system": fence("system"),
+    "fence_async": fence("async"),
     "shfl_sync": shuffle("shfl.idx", "src_lane"),
     "shfl_up_sync": shuffle("shfl.up", "delta"),
     "shfl_down_sync": shuffle("shfl.down", "delta"),

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpusim.report.confidence import errors_of, kernel_class
+from gpusim.report.traffic import data as table
+from gpusim.trace.nsight import metrics_of
 
 if TYPE_CHECKING:
     from gpusim.report.report import Report
@@ -33,6 +35,8 @@ def to_dict(report: Report) -> dict[str, Any]:
         "protocol": asdict(run.protocol),
         "bounds_cycles": run.bounds,
         "counters": run.counters,
+        "traffic": table(report),
+        "nsight": metrics_of(run.counters),
         "notes": list(run.notes),
         "device_validated": report.spec.validated,
         "kernel_class": kernel_class(run),

@@ -10,6 +10,7 @@ from gpusim.report import formulas
 from gpusim.report.confidence import errors_of, kernel_class
 from gpusim.report.protocol import MEANING
 from gpusim.report.simt_text import simt
+from gpusim.report.traffic import table
 from gpusim.report.units import count, microseconds, percent, plural, size
 from gpusim.trace.counters import MEANINGS
 
@@ -31,7 +32,8 @@ def render(report: Report, *, detailed: bool = False, parameters: bool = True) -
     lines = [f"{report.kernel} on {report.gpu}"]
     if parameters:
         lines += wrap("parameters", "  ".join(f"{name}={value}" for name, value in report.params.items()))
-    for part in (_result, _machine, simt, _traffic, _reasons, _provenance):
+    for part in (_result, _machine, simt, _reasons, _provenance):
+        lines += table(report) if part is _reasons else []
         for label, text in part(report):
             lines += wrap(label, text)
     if detailed:
@@ -68,30 +70,6 @@ def _machine(r: Report) -> Iterator[Line]:
     spilled = f" and {o.spilled_registers} more spilled" if o.spilled_registers else ""
     shared = size(o.shared_bytes_per_cta)
     yield "", f"a CTA has {plural(o.warps_per_cta, 'warp')}, {o.registers_per_thread} registers a thread{spilled}, {shared} shared memory"
-
-
-def _traffic(r: Report) -> Iterator[Line]:
-    c = r.run.counters
-    yield from _sectors("L1", c, "l1_load_sectors", "l1_store_sectors", "loaded", "stored", r.l1_hit_rate)
-    if r.shared_wavefronts is not None:
-        yield "shared", f"{count(r.shared_wavefronts)} wavefronts of up to 128 B ({size(128 * r.shared_wavefronts)})"
-    yield from _sectors("L2", c, "l2_read_sectors", "l2_write_sectors", "read", "written", r.l2_hit_rate)
-    parts = [
-        f"{count(c[key] / 32)} sectors {word} ({size(c[key])})" for key, word in (("dram_read_bytes", "read"), ("dram_write_bytes", "written")) if key in c
-    ]
-    if c.get("l2_dirty_bytes"):
-        parts.append(f"{size(c['l2_dirty_bytes'])} more stay dirty in L2")
-    if parts:
-        part = formulas.dram_share(r.run, r.spec)
-        yield "DRAM", ", ".join(parts) + (f", pin bandwidth {percent(part)} used" if part is not None else "")
-
-
-def _sectors(label: str, c: dict[str, int], reads: str, writes: str, read: str, written: str, hits: float | None) -> Iterator[Line]:
-    parts = [f"{count(c[key])} sectors {word} ({size(32 * c[key])})" for key, word in ((reads, read), (writes, written)) if key in c]
-    if hits is not None:
-        parts.append(f"hit rate {percent(hits)}")
-    if parts:
-        yield label, ", ".join(parts)
 
 
 def _reasons(r: Report) -> Iterator[Line]:

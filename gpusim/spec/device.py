@@ -33,6 +33,10 @@ class Clocks(Part):
 class Chip(Part):
     gpc_sms: tuple[Count, ...] = Field(min_length=1, description="SMs in each GPC, in the order in which blocks are dealt to GPCs")
     gpc_half: tuple[Half, ...] = Field(description="the L2 half (0 or 1) each GPC belongs to")
+    gpc_side: tuple[Half, ...] = Field(default=(), description="the side of the chip each GPC stands on; with gpc_cpc and l2.near it says how far slices are")
+    gpc_cpc: tuple[Annotated[int, Plain, Field(ge=0)], ...] = Field(
+        default=(), description="the CPC (TPCs that share a way out of the GPC) of each GPC's first TPC; the others follow in turn"
+    )
     sms_per_tpc: Count = Field(description="SMs that share a TPC and get consecutive blocks")
     gpcs_dealt_first: Annotated[int, Field(ge=0)] = Field(description="leading GPCs that a small grid fills before the others share the rest evenly")
     gpc_bytes_per_cycle_per_sm: BytesPerCycle = Field(description="read data L2 delivers into one GPC, distinct lines, for each of its SMs")
@@ -53,6 +57,9 @@ class Sm(Part):
     shared_reserved_per_cta: Bytes = Field(description="shared memory the system takes of each CTA")
     shared_granule: Bytes = Field(description="shared memory is given in multiples of this")
     l1_and_shared: Bytes = Field(description="the SRAM that L1 and shared memory divide")
+    carveouts: tuple[Bytes, ...] = Field(default=(), description="bytes of it that can be set aside for shared memory; none: any")
+    l1_reserved: Bytes = Field(default=0, description="bytes of it that neither gets")
+    l1_ways: Annotated[int, Plain, Field(ge=0)] = Field(default=0, description="lines of a set of the largest L1; 0: one LRU order over all lines")
     fma_lanes: Count = Field(description="fp32 FMA per cycle of the SM")
     alu_lanes: Count = Field(description="integer and logic operations per cycle of the SM")
     xu_lanes: Count = Field(description="special functions per cycle of the SM")
@@ -153,6 +160,9 @@ class L2(Part):
     sector: Bytes = Field(gt=0, description="smallest piece L2 and the SMs exchange")
     hit_latency: Cycles = Field(description="a load that hits the near half, from issue to use")
     far_latency: Cycles = Field(description="added when the line comes from the other half")
+    near: tuple[float, ...] = Field(default=(), description="cycles a hit takes beyond the mean, by CPC, in slices on the SM's own side of the chip")
+    far: tuple[float, ...] = Field(default=(), description="the same in slices on the other side")
+    slice_spread: Cycles = Field(default=0.0, description="how much beyond that a slice may be farther or nearer, at most")
     read_bandwidth: BytesPerSecond = Field(description="read data L2 delivers to all SMs")
     write_bandwidth: BytesPerSecond = Field(description="write data L2 takes from all SMs")
     dirty_share: Fraction = Field(description="share of the capacity that may stay dirty")

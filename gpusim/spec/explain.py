@@ -25,12 +25,23 @@ RULES: tuple[tuple[tuple[str, ...], Callable[[GpuSpec], bool], str], ...] = (
     ),
     (("chip.gpc_half", "l2.halves"), lambda s: all(half < s.l2.halves for half in s.chip.gpc_half), "chip.gpc_half must name halves below l2.halves"),
     (
+        ("chip.gpc_side", "chip.gpc_cpc", "chip.gpc_sms"),
+        lambda s: {len(s.chip.gpc_side), len(s.chip.gpc_cpc)} in ({0}, {len(s.chip.gpc_sms)}),
+        "chip.gpc_side and chip.gpc_cpc must have one entry for each GPC, or none",
+    ),
+    (
+        ("l2.near", "l2.far", "chip.gpc_cpc"),
+        lambda s: len(s.l2.near) == len(s.l2.far) and all(cpc < max(1, len(s.l2.near)) for cpc in s.chip.gpc_cpc),
+        "l2.near and l2.far must have one entry for each CPC that chip.gpc_cpc names",
+    ),
+    (
         ("chip.gpc_sms", "chip.sms_per_tpc"),
         lambda s: not any(n % s.chip.sms_per_tpc for n in s.chip.gpc_sms),
         "chip.gpc_sms must be multiples of chip.sms_per_tpc",
     ),
     (("sm.max_warps", "sm.subcores"), lambda s: s.sm.max_warps % s.sm.subcores == 0, "sm.max_warps must be a multiple of sm.subcores"),
     (("sm.shared_max", "sm.l1_and_shared"), lambda s: s.sm.shared_max <= s.sm.l1_and_shared, "sm.shared_max must fit in sm.l1_and_shared"),
+    (("sm.carveouts", "sm.l1_and_shared"), lambda s: all(c <= s.sm.l1_and_shared for c in s.sm.carveouts), "sm.carveouts must fit in sm.l1_and_shared"),
     (
         ("sm.shared_max_per_cta", "sm.shared_reserved_per_cta", "sm.shared_max"),
         lambda s: s.sm.shared_max_per_cta + s.sm.shared_reserved_per_cta <= s.sm.shared_max,

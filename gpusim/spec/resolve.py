@@ -50,6 +50,17 @@ class SimtCosts:
 
 
 @dataclass(frozen=True, slots=True)
+class Noc:
+    """Where GPCs stand and how far slices are. side, cpc: of each GPC, and of its first TPC. near, far: cycles by CPC; spread: cycles either way."""
+
+    gpc_side: tuple[int, ...]
+    gpc_cpc: tuple[int, ...]
+    near: tuple[float, ...]
+    far: tuple[float, ...]
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
     """A GPU at one SM clock. Rates are per cycle, latencies in cycles, sizes in bytes."""
 
@@ -63,6 +74,7 @@ class Machine:
     merge_requests: int
     merge_window: float
     merge_queue_share: float
+    noc: Noc
     subcores: int
     issue_lanes: int
     fma_lanes: int
@@ -72,6 +84,9 @@ class Machine:
     shared_latency: float
     shared_rate: float
     l1_bytes: int
+    carveouts: tuple[int, ...]
+    l1_reserved: int
+    l1_ways: int
     l1_line_rate: float
     copy_queue: float
     copy_jitter: float
@@ -154,6 +169,7 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         merge_requests=spec.chip.merge_requests,
         merge_window=spec.chip.merge_window,
         merge_queue_share=spec.chip.merge_queue_share,
+        noc=Noc(spec.chip.gpc_side, spec.chip.gpc_cpc, l2.near, l2.far, l2.slice_spread),
         subcores=sm.subcores,
         issue_lanes=32,
         fma_lanes=sm.fma_lanes,
@@ -163,6 +179,9 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         shared_latency=sm.shared_latency,
         shared_rate=sm.shared_bytes_per_cycle,
         l1_bytes=sm.l1_and_shared,
+        carveouts=sm.carveouts,
+        l1_reserved=sm.l1_reserved,
+        l1_ways=sm.l1_ways,
         l1_line_rate=sm.l1_lines_per_cycle,
         copy_queue=sm.copy_queue,
         copy_jitter=sm.copy_jitter,

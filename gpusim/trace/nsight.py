@@ -69,9 +69,10 @@ def l2_received(c: Numbers) -> float | None:
 
 
 def l2_missed(c: Numbers) -> float | None:
-    """Sectors that the near half fetched. More than were asked for where a 64-byte atom brings one that nobody wanted."""
+    """Sectors that the near half fetched, for reads: stores and atomics find their place. More than were asked for where a 64-byte atom
+    brings one that nobody wanted."""
     received, hit = l2_received(c), c.get("l2_hit_sectors")
-    told = c.get("l2_miss_sectors")
+    told = c.get("l2_read_miss_sectors")
     return told if told is not None else None if received is None or hit is None else received - hit
 
 

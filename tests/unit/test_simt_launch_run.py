@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from gpusim.ir.simt.nodes import Geometry
 from gpusim.launch.simt.args import ArraySpec, describe
 from gpusim.launch.simt.counting import path_instructions
 from gpusim.launch.simt.loads import loads, placement
-from gpusim.launch.simt.memory import Footprint, array_bytes, every, first_shares, footprints
+from gpusim.launch.simt.memory import Footprint, Levels, array_bytes, footprints
 from gpusim.launch.simt.passes import Passed
 from gpusim.launch.simt.prepare import check_geometry
 from gpusim.launch.simt.run import Begun, SimtResult
-from gpusim.launch.simt.sample import beyond, copies, recorded, times
+from gpusim.launch.simt.sample import APART, beyond, copies, recorded, times
+from gpusim.launch.simt.walk import DRAM, FAR, NEAR
 from gpusim.lower.simt.code import Code
 from gpusim.spec.load import load_spec
 from gpusim.spec.resolve import resolve
@@ -99,15 +101,12 @@ def test_line_counts_and_worst_case_of_atomics_reach_the_profile() -> None:
     assert all(p.end >= p.start for t in profile.tracks for p in t.passes) and profile.tracks
 
 
-def test_a_share_is_a_regular_pattern() -> None:
-    assert every(list(range(8)), 0.25) == [3, 7]
-    assert every(list(range(5)), 1.0) == list(range(5))
-
-
-def test_first_touches_are_shared_among_sms_that_read_the_same() -> None:
-    code, paths = ways_code(), [ways_path(0, 4)]
-    assert first_shares(code, paths, {"x": Footprint(16, 0, 16), "y": Footprint(0, 16, 16)}, 1.0) == {"x": 1.0}
-    assert first_shares(code, paths, {"x": Footprint(16, 0, 16), "y": Footprint(0, 16, 16)}, 0.25) == {"x": 0.25}
+def test_a_sector_is_found_level_by_level_and_the_last_level_stays() -> None:
+    levels = Levels({3: {8: [DRAM, NEAR], 9: [FAR]}}, [replace(ways_path(0, 1), cta=3), replace(ways_path(0, 1), cta=APART + 3)], APART)
+    assert [levels.where(8) for _ in range(3)] == [DRAM, NEAR, NEAR]
+    assert [levels.where(9) for _ in range(2)] == [FAR, FAR]
+    assert [levels.where(APART + 8) for _ in range(2)] == [DRAM, NEAR], "a copy has requests of its own"
+    assert levels.where(77) == NEAR, "what no CTA was seen to ask for"
 
 
 def test_copies_touch_sectors_of_their_own() -> None:

@@ -9,7 +9,7 @@ from gpusim import cuda
 from gpusim.cuda import float32
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Geometry
-from gpusim.launch.simt.affine import Periods, periods
+from gpusim.launch.simt.affine import Periods, regular
 from gpusim.launch.simt.args import ArraySpec
 from gpusim.launch.simt.classes import classes, linear, scaled, signature, total
 from gpusim.launch.simt.prepare import prepare
@@ -91,13 +91,15 @@ def test_data_that_decides_nothing_is_proved_so(kernel) -> None:
 
 def test_affine_grids_have_periods_and_others_none() -> None:
     a, t = ready(add), ready(turned)
-    assert periods(a.code, a.facts) == Periods((1, 1, 1))
-    assert periods(t.code, t.facts) is None
+    found = regular(a.code, a.facts)
+    assert found is not None and found.periods == Periods((1, 1, 1))
+    assert regular(t.code, t.facts) is None
 
 
 def test_alignment_gives_the_period() -> None:
     r = ready(add, block=(3, 1, 1))
-    assert periods(r.code, r.facts) == Periods((8, 1, 1))
+    found = regular(r.code, r.facts)
+    assert found is not None and found.periods == Periods((8, 1, 1))
 
 
 def test_classes_cover_the_grid_and_tell_edges_apart() -> None:

@@ -36,6 +36,8 @@ from gpusim.ir.simt.nodes import (
     Sleep,
     Store,
     Warp,
+    Warpgroup,
+    Wgmma,
 )
 from gpusim.ir.simt.ops import OPS
 from gpusim.lower.simt.code import Block, Branch, Code
@@ -170,7 +172,7 @@ class _Writer:
                 self.predicated(stmt, pred)
             elif isinstance(stmt, Op):
                 self.op(stmt, pred, group, ops)
-            elif not isinstance(stmt, (Fence, Sleep)) and not (isinstance(stmt, Barrier) and stmt.kind == "warp"):
+            elif not isinstance(stmt, (Fence, Sleep, Warpgroup)) and not (isinstance(stmt, Barrier) and stmt.kind == "warp"):
                 self.effect(stmt, group)
 
     def predicated(self, stmt: If, pred: str) -> None:
@@ -250,6 +252,7 @@ class _Writer:
             AsyncCopy: ("target_index", "source_index", "valid"),
             LdMatrix: ("index",),
             Mma: ("a", "b", "c"),
+            Wgmma: ("a", "start", "at", "c"),
             Assert: ("cond",),
             AsyncCommit: (),
             AsyncWait: (),
@@ -268,6 +271,7 @@ _CALLS: dict[type, str] = {
     AsyncWait: "async_wait",
     LdMatrix: "ldmatrix",
     Mma: "mma",
+    Wgmma: "wgmma",
     Print: "show",
     Assert: "claim",
 }

@@ -11,7 +11,7 @@ from gpusim.interp.simt.arith import DTYPES
 from gpusim.interp.simt.compile import Site
 from gpusim.interp.simt.groups import Group
 from gpusim.interp.simt.launch import Launch
-from gpusim.interp.simt.tensor import Tensor
+from gpusim.interp.simt.warpgroup import Warpgroups
 
 Array = Any
 
@@ -34,7 +34,7 @@ class Batch:
     copies: list[Copy] = field(default_factory=list)
 
 
-class Copies(Tensor):
+class Copies(Warpgroups):
     def __init__(self, launch: Launch, ctas: Array) -> None:
         super().__init__(launch, ctas)
         self.open: list[Copy] = []

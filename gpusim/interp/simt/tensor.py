@@ -11,15 +11,71 @@ from gpusim.interp.simt.arith import DTYPES
 from gpusim.interp.simt.compile import Site
 from gpusim.interp.simt.groups import Group
 from gpusim.interp.simt.warp_ops import LANES, WarpOps
+from gpusim.ir.simt.matrix import size
 
 Array = Any
-_FORMATS: dict[str, Any] = {"bf16": DTYPES["bfloat16"], "fp16": DTYPES["float16"]}
+Matrix = Array
+#: tf32 keeps the upper 19 bits of a float32; what stands in the others has no effect
+TF32 = np.uint32(0xFFFFE000)
 
 
-def tile(register: Array, dtype: Any) -> Array:
-    """8x8 matrix of each warp in one uint32 register: row l // 4, columns 2 * (l % 4) and the next. (rows, warps, 32) -> (rows, warps, 8, 8)."""
-    pairs = np.ascontiguousarray(register).view(dtype)
-    return pairs.reshape(*register.shape[:2], 8, 8)
+def _fp8() -> Any:
+    import ml_dtypes
+
+    return np.dtype(ml_dtypes.float8_e4m3fn)
+
+
+#: format of an operand -> how its registers are read
+_FORMATS: dict[str, Any] = {
+    "bf16": DTYPES["bfloat16"],
+    "fp16": DTYPES["float16"],
+    "tf32": DTYPES["float32"],
+    "fp8": _fp8(),
+    "int8": DTYPES["int8"],
+    "fp64": DTYPES["float64"],
+}
+
+
+def decoded(register: Array, fmt: str) -> Array:
+    """The elements in packed registers, or in bytes, as numbers to multiply: exact in float32, but for fp64."""
+    raw = np.ascontiguousarray(register)
+    if fmt == "tf32":
+        raw = raw.view(np.uint32) & TF32
+    return raw.view(_FORMATS[fmt]).astype(np.float64 if fmt == "fp64" else np.float32)
+
+
+def alike(tables: list[Array]) -> list[Array]:
+    """The tables with as many rows as the longest."""
+    rows = max(len(x) for x in tables)
+    return [np.broadcast_to(x, (rows, *x.shape[1:])) for x in tables]
+
+
+def tile(register: Array, fmt: str) -> Matrix:
+    """8 rows of the matrix of each warp in one register: row l // 4, p columns from p * (l % 4) on. (rows, warps, 32) -> (rows, warps, 8, 4 p)."""
+    return decoded(register, fmt).reshape(*register.shape[:2], 8, -1)
+
+
+def assembled(registers: list[Array], fmt: str, high: int) -> Matrix:
+    """An operand of `high` * 8 rows from its registers, those of a column of tiles one after the other."""
+    tiles = [tile(r, fmt) for r in registers]
+    columns = [np.concatenate(tiles[i : i + high], -2) for i in range(0, len(tiles), high)]
+    return np.concatenate(columns, -1)
+
+
+def added(product: Matrix, before: list[Array], sums: str) -> list[Array]:
+    """product (rows, warps, m, 8) plus the accumulators before (each (rows, warps, 32)), in registers as `before`."""
+    rows = len(product)
+    m = product.shape[-2]
+    out: list[Array] = []
+    for half in range(m // 8):
+        part = product[..., 8 * half : 8 * half + 8, :].reshape(rows, -1, 32, 2)
+        if sums == "fp16":
+            old = np.broadcast_to(before[half], part.shape[:-1])
+            pairs = np.ascontiguousarray(old).view(np.float16).reshape(part.shape)
+            out.append(np.ascontiguousarray((part + pairs.astype(np.float32)).astype(np.float16)).view(np.uint32).reshape(part.shape[:-1]))
+        else:
+            out += [part[..., j].astype(before[0].dtype) + before[2 * half + j] for j in (0, 1)]
+    return out
 
 
 class Tensor(WarpOps):
@@ -33,21 +89,13 @@ class Tensor(WarpOps):
 
     def mma(self, site: Site, g: Group, *operands: Array) -> list[Array]:
         self.together(site, g)
-        dtype = _FORMATS[site.stmt.fmt]
-        regs = [g.to_warps(x) for x in operands]
-        rows = max(len(x) for x in regs)
-        a = [tile(x, dtype).astype(np.float32) for x in regs[:4]]
-        b = [np.swapaxes(tile(x, dtype), -1, -2).astype(np.float32) for x in regs[4:6]]
-        full = [np.broadcast_to(x, (rows, *x.shape[1:])) for x in a + b]
-        left = np.concatenate([np.concatenate([full[0], full[2]], -1), np.concatenate([full[1], full[3]], -1)], -2)
-        right = np.concatenate([full[4], full[5]], -2)
-        product = np.matmul(left, right)
-        c = [np.broadcast_to(x, (rows, *x.shape[1:])) for x in regs[6:]]
-        out = []
-        for half in (0, 1):
-            part = product[..., 8 * half : 8 * half + 8, :].reshape(rows, -1, 32, 2)
-            out += [part[..., 0] + c[2 * half], part[..., 1] + c[2 * half + 1]]
-        return [g.from_warps(np.ascontiguousarray(x)) for x in out]
+        stmt = site.stmt
+        regs = alike([g.to_warps(x) for x in operands])
+        first, second = len(stmt.a), len(stmt.a) + len(stmt.b)
+        left = assembled(regs[:first], stmt.fmt, size(stmt.shape)[0] // 8)
+        right = assembled(regs[first:second], stmt.fmt, 1)
+        product = np.matmul(left, np.swapaxes(right, -1, -2))
+        return [g.from_warps(np.ascontiguousarray(x)) for x in added(product, regs[second:], stmt.sums)]
 
     def ldmatrix(self, site: Site, g: Group, index: Array) -> list[Array]:
         self.together(site, g)

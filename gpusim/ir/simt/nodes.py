@@ -9,47 +9,15 @@ their NumPy (or ml_dtypes) names: "bool", "int8" to "int64", "uint8" to "uint64"
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-
-@dataclass(frozen=True, slots=True)
-class Reg:
-    """One value per lane. `name` is the user's variable, "" for an intermediate result."""
-
-    id: int
-    dtype: str
-    name: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Imm:
-    """A constant."""
-
-    value: int | float | bool
-    dtype: str
-
-
-Value = Reg | Imm
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """An array. `space`: "global" (argument number `arg`), "shared" (one per CTA), "local" (one per lane), "const".
-
-    `shape` is known for shared, local and constant arrays; None for global ones and for shared memory sized at launch (dynamic,
-    which begins behind the static arrays). `offset`: bytes from the begin of the CTA's shared memory (or of the lane's local
-    memory). `data`: the elements of a constant array. Indices are flat, in elements, row-major.
-    """
-
-    id: int
-    name: str
-    space: str
-    dtype: str
-    shape: tuple[int, ...] | None = None
-    arg: int | None = None
-    offset: int = 0
-    data: tuple[Any, ...] = ()
-    line: int = 0
+from gpusim.ir.simt.matrix_nodes import LdMatrix as LdMatrix
+from gpusim.ir.simt.matrix_nodes import Mma as Mma
+from gpusim.ir.simt.matrix_nodes import Warpgroup as Warpgroup
+from gpusim.ir.simt.matrix_nodes import Wgmma as Wgmma
+from gpusim.ir.simt.values import Buffer as Buffer
+from gpusim.ir.simt.values import Imm as Imm
+from gpusim.ir.simt.values import Reg as Reg
+from gpusim.ir.simt.values import Value as Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +108,7 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """threadfence: scope "cta", "gpu" or "system"."""
+    """threadfence: scope "cta", "gpu" or "system"; "async": shared memory as asynchronous units see it (fence.proxy.async)."""
 
     scope: str
     line: int = 0
@@ -170,32 +138,6 @@ class AsyncWait:
     """Until at most `pending` committed groups of this thread have not landed."""
 
     pending: int
-    line: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class LdMatrix:
-    """ldmatrix.xN (N = len(dst) = 1, 2, 4): lane l gives the element index of row l % 8 of 8x8 matrix l // 8; dst i holds, packed in a
-    uint32, two 16-bit elements of matrix i (of its transpose with `trans`): row l // 4, columns 2 * (l % 4) and the next."""
-
-    dst: tuple[Reg, ...]
-    buffer: Buffer
-    index: Value
-    trans: bool
-    line: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Mma:
-    """mma.sync: dst = a * b + c with the register layout of PTX. shape "m16n8k16"; fmt "bf16" or "fp16" (a: 4 and b: 2 uint32 registers of two
-    elements, c and dst: 4 float32)."""
-
-    dst: tuple[Reg, ...]
-    shape: str
-    fmt: str
-    a: tuple[Value, ...]
-    b: tuple[Value, ...]
-    c: tuple[Value, ...]
     line: int = 0
 
 
@@ -272,7 +214,7 @@ class Return:
     line: int = 0
 
 
-Simple = Op | Load | Store | Atomic | Warp | Barrier | Fence | AsyncCopy | AsyncCommit | AsyncWait | LdMatrix | Mma | Print | Assert | Sleep
+Simple = Op | Load | Store | Atomic | Warp | Barrier | Fence | AsyncCopy | AsyncCommit | AsyncWait | LdMatrix | Mma | Wgmma | Warpgroup | Print | Assert | Sleep
 Stmt = Simple | If | For | While | Break | Continue | Return
 
 

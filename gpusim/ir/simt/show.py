@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from gpusim.ir.simt import nodes as n
+from gpusim.ir.simt.matrix import FORMATS
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "shl": "<<", "shr": ">>"}
 
@@ -102,7 +103,13 @@ def _matrix(s: n.LdMatrix) -> str:
 
 
 def _mma(s: n.Mma) -> str:
-    return f"{_target(s.dst)}mma.{s.shape}.{s.fmt} ({_values(s.a)}) * ({_values(s.b)}) + ({_values(s.c)})"
+    sums = "" if s.sums == FORMATS[s.fmt].sums[0] else f".{s.sums}"
+    return f"{_target(s.dst)}mma.{s.shape}.{s.fmt}{sums} ({_values(s.a)}) * ({_values(s.b)}) + ({_values(s.c)})"
+
+
+def _wgmma(s: n.Wgmma) -> str:
+    left = f"({_values(s.a)})" if s.left is None else f"{s.left.name}[{value(s.start)}]"
+    return f"{_target(s.dst)}wgmma.m64n{s.n}.{s.fmt} {left} * {s.buffer.name}[{value(s.at)}] + ({_values(s.c)})"
 
 
 _SIMPLE: dict[type, Callable[[Any], str]] = {
@@ -118,6 +125,8 @@ _SIMPLE: dict[type, Callable[[Any], str]] = {
     n.AsyncWait: lambda s: f"copy.wait {s.pending}",
     n.LdMatrix: _matrix,
     n.Mma: _mma,
+    n.Wgmma: _wgmma,
+    n.Warpgroup: lambda s: f"wgmma.{s.kind}{f' {s.pending}' if s.kind == 'wait' else ''}",
     n.Print: lambda s: f"print {_values(s.args)}",
     n.Assert: lambda s: f"assert {value(s.cond)}, {s.message!r}",
     n.Sleep: lambda s: f"sleep {value(s.nanoseconds)}",

@@ -6,7 +6,28 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpusim.ir.simt.nodes import Assert, AsyncCopy, Atomic, Barrier, For, If, Imm, LdMatrix, Load, Mma, Op, Print, Reg, Sleep, Stmt, Store, Value, Warp, While
+from gpusim.ir.simt.nodes import (
+    Assert,
+    AsyncCopy,
+    Atomic,
+    Barrier,
+    For,
+    If,
+    Imm,
+    LdMatrix,
+    Load,
+    Mma,
+    Op,
+    Print,
+    Reg,
+    Sleep,
+    Stmt,
+    Store,
+    Value,
+    Warp,
+    Wgmma,
+    While,
+)
 
 # field names by kind of statement: one value, several values
 _READS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -19,6 +40,7 @@ _READS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {
     AsyncCopy: (("target_index", "source_index", "valid"), ()),
     LdMatrix: (("index",), ()),
     Mma: ((), ("a", "b", "c")),
+    Wgmma: (("start", "at"), ("a", "c")),
     Print: ((), ("args",)),
     Assert: (("cond",), ()),
     Sleep: (("nanoseconds",), ()),
@@ -34,6 +56,7 @@ _WRITES: dict[type, tuple[str, bool]] = {  # field, whether it holds several
     Barrier: ("dst", False),
     LdMatrix: ("dst", True),
     Mma: ("dst", True),
+    Wgmma: ("dst", True),
     For: ("var", False),
 }
 _BODIES: dict[type, tuple[str, ...]] = {If: ("then", "orelse"), For: ("body",), While: ("head", "body")}

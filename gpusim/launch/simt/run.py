@@ -109,6 +109,7 @@ class Begun:
         self.kept: list[tuple[int, ...]] = []
         self.passed: Passed | None = None
         self.trace: Tracer | None = None
+        self.booked: tuple[Moved, float] | None = None
 
     @property
     def program(self) -> SimtProgram:
@@ -170,8 +171,7 @@ def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
     ready, options = begun.ready, (begun.l2, begun.launch, begun.exact)
     code, machine, geometry = ready.code, ready.machine, ready.geometry
     counted = count(code, passed.counts)
-    moved, asked = _moved(begun, passed, counted)
-    foreign = begun.state.evicted(moved.allocated)
+    moved, foreign, asked = _moved(begun, passed, counted)
     sms = _timed(begun, passed, asked, dram_time(moved, foreign, machine), counted, timeline)
     counters = counted | traffic(counted, [(s.run, s.scale) for s in sms], moved, foreign, machine)
     bounds = limits(counters, machine, ready.spec, geometry.ctas)
@@ -207,14 +207,15 @@ def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
     return SimtResult(run, passed.executed, code, tuple(s.run for s in sms))
 
 
-def _moved(begun: Begun, passed: Passed, counted: Counters) -> tuple[Moved, Asked]:
-    """What the traffic pass found, or what must be supposed where it did not see all CTAs."""
-    assert begun.trace is not None
-    walk = begun.trace.walk
-    if not passed.walked:
-        return supposed(passed.prints, counted, begun.ready.machine), supposed_levels(begun.ready.code, passed.paths.values())
-    missing = [p for cta, p in passed.paths.items() if cta not in walk.asked]
-    return walk.finish(), {**walk.asked, **supposed_levels(begun.ready.code, missing)}
+def _moved(begun: Begun, passed: Passed, counted: Counters) -> tuple[Moved, float, Asked]:
+    """What the traffic pass found, with the bytes of foreign lines that left; or what must be supposed where it did not see all CTAs."""
+    known: Asked = begun.trace.walk.asked if begun.trace is not None and passed.walked else {}
+    if begun.booked is None:
+        seen = begun.trace is not None and passed.walked
+        moved = begun.trace.walk.finish() if seen and begun.trace else supposed(passed.prints, counted, begun.ready.machine)
+        begun.booked = moved, begun.state.evicted(moved.allocated)
+    missing = [p for cta, p in passed.paths.items() if cta not in known]
+    return *begun.booked, {**known, **supposed_levels(begun.ready.code, missing)}
 
 
 def _timed(begun: Begun, passed: Passed, asked: Asked, dram: DramTime, counted: Counters, timeline: bool) -> list[_Sm]:

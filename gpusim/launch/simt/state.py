@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.launch.protocol import check_l2
-from gpusim.launch.simt.args import ArraySpec, is_array
+from gpusim.launch.simt.args import ArraySpec, is_array, np_dtype
 from gpusim.parts.sectored_l2 import SectoredL2
 from gpusim.spec.device import GpuSpec
 
@@ -58,7 +58,7 @@ class MemoryState:
     def _address(self, value: Any, turn: int) -> int:
         """turn: a shape that is given once more in one launch is one more array."""
         if isinstance(value, ArraySpec):
-            return self._place(value, int(value.size) * int(value.itemsize), 0, turn)[0]
+            return self._place(value, value.size * np_dtype(value.dtype).itemsize, 0, turn)[0]
         root = value
         while isinstance(root.base, np.ndarray):
             root = root.base

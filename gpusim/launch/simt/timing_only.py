@@ -17,7 +17,7 @@ from gpusim.launch.simt.memory import array_bytes, footprints
 from gpusim.launch.simt.passes import Passed, exact_prints, without_values
 from gpusim.launch.simt.prepare import Ready
 from gpusim.launch.simt.static import CLOCK, Dependence, data_dependence
-from gpusim.launch.simt.tracing import Tracer
+from gpusim.launch.simt.tracing import Tracer, classed
 from gpusim.trace.simt import Counts
 
 #: grids that are executed whole where classes cannot be proved

@@ -41,7 +41,8 @@ class Instr:
 
     op: mnemonic without modifiers ("FFMA", "IMAD.WIDE", "LDG", "BRA"); a key of the cost table. dst, srcs: virtual registers (numbers below
     `Code.machine_registers`); predicates and uniform registers are registers too. access: index into `Code.accesses` for what
-    touches memory. bits: width of a memory access per lane.
+    touches memory. bits: width of a memory access per lane; columns of a matrix instruction of a warpgroup; groups a wait leaves open.
+    closes: the last matrix instruction of a committed group.
     """
 
     op: str
@@ -50,6 +51,7 @@ class Instr:
     line: int = 0
     access: int | None = None
     bits: int = 32
+    closes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

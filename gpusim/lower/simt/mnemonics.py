@@ -8,6 +8,25 @@ functions and conversions), "lsu" (memory, shuffles, thread numbers), "uniform" 
 
 from __future__ import annotations
 
+#: matrix instructions of a warp -> (format of the operands, multiply-adds)
+MATRIX: dict[str, tuple[str, int]] = {
+    "HMMA.16816.F16": ("fp16", 2048),
+    "HMMA.16816.BF16": ("bf16", 2048),
+    "HMMA.1688.F16": ("fp16", 1024),
+    "HMMA.1688.BF16": ("bf16", 1024),
+    "HMMA.1688.TF32": ("tf32", 1024),
+    "HMMA.1684.TF32": ("tf32", 512),
+    "IMMA.16832": ("int8", 4096),
+    "IMMA.16816": ("int8", 2048),
+    "DMMA.884": ("fp64", 256),
+}
+#: those of a warpgroup -> (format, whether A comes from registers). `Instr.bits` is their number of columns
+WARPGROUP: dict[str, tuple[str, bool]] = {
+    f"{name}{'.REG' if registers else ''}": (fmt, registers)
+    for name, fmt in (("HGMMA.BF16", "bf16"), ("HGMMA.F16", "fp16"), ("HGMMA.TF32", "tf32"), ("QGMMA", "fp8"), ("IGMMA", "int8"))
+    for registers in (False, True)
+}
+
 _ROWS: dict[str, dict[str, str]] = {
     "fma": {
         "VIADD": "add of two integers",
@@ -49,6 +68,7 @@ _ROWS: dict[str, dict[str, str]] = {
         "VOTE": "vote of a warp",
         "I2FP": "int32 to float32",
         "F2FP": "two float32 to packed 16 bits",
+        "F2FP.UNPACK": "two fp8 to packed 16 bits",
         "SGXT": "sign extension",
         "BMSK": "bit mask",
         "CS2R": "special register or zero to a pair",
@@ -106,6 +126,7 @@ _ROWS: dict[str, dict[str, str]] = {
         "MEMBAR": "fence",
         "ERRBAR": "fence for errors",
         "CCTL": "cache control",
+        "FENCE.ASYNC": "shared memory as asynchronous units see it",
     },
     "uniform": {
         "R2UR": "register to uniform register",
@@ -134,7 +155,8 @@ _ROWS: dict[str, dict[str, str]] = {
         "BPT": "trap",
     },
     "tensor": {
-        "HMMA": "matrix multiply and add, 16 x 8 x 16",
+        **{op: "matrix multiply and add of a warp" for op in MATRIX},
+        **{op: "matrix multiply and add of a warpgroup, asynchronous" for op in WARPGROUP},
     },
     "adu": {
         "LDC": "load a constant into a register",
@@ -146,9 +168,11 @@ _ROWS: dict[str, dict[str, str]] = {
         "BAR.GRID": "barrier of the grid: fence, atomic on a counter and polls of one thread, for which the CTA waits",
         "B2R": "result of a barrier",
         "DEPBAR": "wait for asynchronous copies",
+        "WARPGROUP.DEPBAR": "wait for matrix instructions of the warpgroup",
     },
     "none": {
         "UMOV": "uniform copy",
+        "WARPGROUP.ARRIVE": "registers and shared memory are ready for matrix instructions of the warpgroup",
         "NOP": "nothing",
     },
 }

@@ -9,25 +9,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpusim.lower.simt.code import Instr
+from gpusim.lower.simt.mnemonics import MATRIX, WARPGROUP
 
 #: how far instructions may move ahead, loads of global memory and what their addresses need farther: from the order that hides most latency
 #: to the one that needs fewest registers
 REACHES = ((24, 96), (12, 48), (8, 16), (4, 8))
 
 _LATENCY = {
-    "LDG": 60, "LDL": 60, "ATOMG": 60, "LDS": 24, "LDSM": 30, "ATOMS": 30, "SHFL": 24, "HMMA": 20, "LDC": 12, "S2R": 20, "S2UR": 20, "S2R.CTAID": 20,
+    "LDG": 60, "LDL": 60, "ATOMG": 60, "LDS": 24, "LDSM": 30, "ATOMS": 30, "SHFL": 24, "LDC": 12, "S2R": 20, "S2UR": 20, "S2R.CTAID": 20,
     "I2F": 16, "F2I": 16, "POPC": 16, "FLO": 16, "DADD": 12, "DMUL": 12, "DFMA": 12, "BAR": 1, "ULDC": 3,
 }  # fmt: skip
-_FENCES = frozenset(("BAR", "BAR.RED", "BAR.GRID", "NOP", "WARPSYNC", "MEMBAR", "LDGDEPBAR", "DEPBAR", "BSYNC"))
-_MEMORY = frozenset(("LDG", "STG", "LDS", "STS", "LDL", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.POPC", "LDSM", "LDGSTS"))
+_FENCES = frozenset(
+    ("BAR", "BAR.RED", "BAR.GRID", "NOP", "WARPSYNC", "MEMBAR", "LDGDEPBAR", "DEPBAR", "BSYNC", "WARPGROUP.ARRIVE", "WARPGROUP.DEPBAR", "FENCE.ASYNC")
+)
+_MEMORY = frozenset(("LDG", "STG", "LDS", "STS", "LDL", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.POPC", "LDSM", "LDGSTS", *WARPGROUP))
 _WRITES = frozenset(("STG", "STS", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.POPC", "LDGSTS"))
 _SPACE = {
     "LDG": "g", "STG": "g", "RED": "g", "ATOMG": "g", "LDS": "s", "STS": "s", "ATOMS": "s", "ATOMS.POPC": "s", "LDSM": "s", "LDGSTS": "s", "LDL": "l",
-    "STL": "l",
+    "STL": "l", **dict.fromkeys(WARPGROUP, "s"),
 }  # fmt: skip
 
 
 def latency(op: str) -> int:
+    if op in MATRIX:
+        return 20
     return _LATENCY.get(op, 18 if op.startswith("MUFU") else 4)
 
 

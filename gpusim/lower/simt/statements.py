@@ -24,10 +24,13 @@ from gpusim.ir.simt.nodes import (
     Store,
     Value,
     Warp,
+    Warpgroup,
+    Wgmma,
 )  # fmt: skip
 from gpusim.ir.simt.walk import counts_lanes, itemsize
 from gpusim.lower.simt.address import address
 from gpusim.lower.simt.flow import Item
+from gpusim.lower.simt.matrix import ldmatrix, mma, warpgroup, wgmma
 from gpusim.lower.simt.operations import operation
 from gpusim.lower.simt.table import WARP, kind
 from gpusim.lower.simt.writer import Writer
@@ -126,18 +129,6 @@ def _copy(w: Writer, item: Item) -> None:
     w.emit("LDGSTS", (), (*target, *source, *valid), access=item.access, bits=_bits(stmt.source, stmt.count))
 
 
-def _matrix(w: Writer, item: Item) -> None:
-    stmt: Any = item.stmt
-    srcs = address(w, stmt.buffer, stmt.index)
-    w.emit("LDSM", tuple(w.define(r) for r in stmt.dst), srcs, access=item.access, bits=32 * len(stmt.dst))
-
-
-def _mma(w: Writer, item: Item) -> None:
-    stmt: Any = item.stmt
-    srcs = w.operands((*stmt.a, *stmt.b, *stmt.c))
-    w.emit("HMMA", tuple(w.define(r) for r in stmt.dst), srcs)
-
-
 # warps, barriers, and the rest
 
 
@@ -175,8 +166,12 @@ def _barrier(w: Writer, item: Item) -> None:
 
 
 def _fence(w: Writer, item: Item) -> None:
+    stmt: Any = item.stmt
+    if stmt.scope == "async":
+        w.emit("FENCE.ASYNC")
+        return
     w.emit("MEMBAR")
-    if getattr(item.stmt, "scope", "") != "cta":
+    if stmt.scope != "cta":
         w.emit("ERRBAR")
         w.emit("CCTL")
 
@@ -210,6 +205,6 @@ def _sleep(w: Writer, item: Item) -> None:
 
 
 _TABLE: dict[type, Callable[[Writer, Item], None]] = {
-    Op: operation, Load: _load, Store: _store, Atomic: _atomic, AsyncCopy: _copy, LdMatrix: _matrix, Mma: _mma, Warp: _warp, Barrier: _barrier,
-    Fence: _fence, AsyncCommit: _commit, AsyncWait: _wait, Print: _print, Assert: _assert, Sleep: _sleep,
+    Op: operation, Load: _load, Store: _store, Atomic: _atomic, AsyncCopy: _copy, LdMatrix: ldmatrix, Mma: mma, Wgmma: wgmma, Warpgroup: warpgroup, Warp: _warp,
+    Barrier: _barrier, Fence: _fence, AsyncCommit: _commit, AsyncWait: _wait, Print: _print, Assert: _assert, Sleep: _sleep,
 }  # fmt: skip
