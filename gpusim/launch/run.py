@@ -92,16 +92,29 @@ def _counters(counts: Tally, timed: Timed, whole: Whole, p: Plan, ready: Ready, 
         out["spill_bytes"] = round(counts["spill_bytes"])
     if p.whole:
         live = ("l2_hit_sectors", "fabric_sectors", "dram_read_bytes", "dram_write_bytes", "l2_dirty_bytes")
-        return out | {name: round(timed.counts[name]) for name in live}
+        return _parts(out | {name: round(timed.counts[name]) for name in live}, ready.machine.halves)
     t = walk(ready.stream, ready.machine, ready.held.ctas_per_sm, l2)
     sector = ready.machine.sector
     received = out["l2_read_sectors"] + out["l2_write_sectors"]
-    return out | {
+    walked = {
         "l2_hit_sectors": max(0, received - round(t.near_misses / sector)),
         "fabric_sectors": round(t.fabric / sector),
         "dram_read_bytes": round(t.dram_read),
         "dram_write_bytes": round(t.dram_write),
         "l2_dirty_bytes": round(t.dirty),
+    }
+    return _parts(out | walked, ready.machine.halves)
+
+
+def _parts(c: Counters, halves: int) -> Counters:
+    """Reads and writes apart. A store finds its place in the near half, and crosses the fabric where its home is another one."""
+    hit = max(0, c["l2_hit_sectors"] - c["l2_write_sectors"])
+    crossed = min(c["fabric_sectors"], round(c["l2_write_sectors"] * (halves - 1) / halves))
+    return c | {
+        "l2_read_hit_sectors": hit,
+        "l2_read_miss_sectors": max(0, c["l2_read_sectors"] - hit),
+        "fabric_read_sectors": c["fabric_sectors"] - crossed,
+        "fabric_write_sectors": crossed,
     }
 
 

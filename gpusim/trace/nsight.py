@@ -63,6 +63,11 @@ def _sum(first: str, *more: str) -> Formula:
     return lambda c: None if first not in c else c[first] + sum(c.get(name, 0) for name in more)
 
 
+def _both(one: str, other: str) -> Formula:
+    """The sum, where both are told."""
+    return lambda c: c[one] + c[other] if one in c and other in c else None
+
+
 def l2_received(c: Numbers) -> float | None:
     """Sectors that the SMs asked of L2, stored and updated there."""
     return _sum("l2_read_sectors", "l2_write_sectors", "l2_atomic_sectors")(c)
@@ -105,7 +110,7 @@ DERIVED: tuple[Metric, ...] = (
     Metric(f"{LTS}_op_write.sum", _sum("l2_write_sectors", "fabric_write_sectors"), "sectors", "written lookups of both kinds"),
     Metric("dram__sectors_read.sum", _one("dram_read_bytes", 1 / SECTOR), "sectors", "read from DRAM"),
     Metric("dram__sectors_write.sum", _one("dram_write_bytes", 1 / SECTOR), "sectors", "written to DRAM"),
-    Metric("dram__bytes.sum", _sum("dram_read_bytes", "dram_write_bytes"), "bytes", "read and written", _sum("dram__bytes_read.sum", "dram__bytes_write.sum")),
+    Metric("dram__bytes.sum", _sum("dram_read_bytes", "dram_write_bytes"), "bytes", "read and written", _both("dram__bytes_read.sum", "dram__bytes_write.sum")),
     Metric("sm__warps_active.avg.pct_of_peak_sustained_active", _one("warps_active_pct"), "%", "resident warps of an SM, of the most that it holds"),
     Metric("launch__registers_per_thread", _one("registers"), "registers", "of a thread"),
 )
