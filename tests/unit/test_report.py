@@ -119,10 +119,10 @@ NAMED = [
     "100 us, 100,000 cycles at 1000 MHz",
     "55.1 % of the published dense bf16 peak",
     "limited by registers",
-    "L1 loads       4,000,000   128 MB",
+    "L1 loads 4,000,000 128 MB",
     "hit 75.0 %",
-    "DRAM reads       375,000    12 MB",
-    "DRAM writes      187,500     6 MB",
+    "DRAM reads 375,000 12 MB",
+    "DRAM writes 187,500 6 MB",
     "long_scoreboard 50.0 %",
     "tensor 44.0 %",
     "wave tail",
@@ -135,8 +135,9 @@ NAMED = [
 
 def test_text_names_everything() -> None:
     text = str(report(**TAIL))
+    words = " ".join(text.split())
     for part in NAMED:
-        assert part in text, part
+        assert part in words, part
     assert all(len(line) <= 110 for line in text.splitlines())
 
 
