@@ -115,8 +115,8 @@ class Simt(Part):
     l2_wait: Nanoseconds = Field(description="service time in the mean wait of a request for L2 behind other SMs' requests, M/D/1")
     dram_wait: Nanoseconds = Field(description="the same for DRAM")
     dram_jitter: Nanoseconds = Field(description="mean of the delay, exponentially distributed, of a line from DRAM while all SMs ask for lines")
-    atomic_word: Hertz = Field(description="atomics on one word per second")
-    atomic_line: Hertz = Field(description="atomics on different words of one line per second")
+    atomic_step: Hertz = Field(description="steps of atomics per second in one slice of L2: lanes on one word one after the other, different words of a sector together")
+    atomic_rate: Hertz = Field(description="the same for all slices")
 
 
 class MmaSync(Part):
@@ -135,6 +135,11 @@ class Wgmma(Part):
     operand_per_n: Cycles = Field(description="see operand_base: additional cycles per column of B")
     latency: Cycles = Field(description="isolated latency of one instruction beyond its own cycles")
     queue: Count = Field(description="instructions of one SM that may be outstanding before the next one waits at issue")
+    register_least: Cycles = Field(description="an instruction that reads A from registers takes at least so long")
+    register_latency: Cycles = Field(description="latency, as above, of one that reads A from registers")
+    issue_least: Cycles = Field(description="from the issue of one to the warp's next instruction, at least")
+    issue_per_n: Cycles = Field(description="the same for each column of B, less issue_hidden")
+    issue_hidden: Cycles = Field(description="see issue_per_n")
     wide_multiply: Cycles = Field(description="what a 64-bit multiply-add holds its warp while matrix instructions run")
     wide_multiply_steal: Cycles = Field(description="tensor cycles lost to one 64-bit multiply-add of a warp on the same sub-core")
 

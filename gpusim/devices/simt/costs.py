@@ -5,20 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpusim.devices.simt.matrix import interval, issue_cycles
 from gpusim.devices.simt.result import REASONS
 from gpusim.errors import GpusimError
-from gpusim.lower.simt.code import Block, Code, Instr
+from gpusim.lower.simt.code import Block, Code, Instr, targets
+from gpusim.lower.simt.mnemonics import MATRIX, WARPGROUP
 from gpusim.lower.simt.mnemonics import pipe as pipe_of
 from gpusim.parts.icache import InstructionCache, spans_of
 from gpusim.spec.resolve import Machine
 
-#: what happens at issue beside the pipe; all but PLAIN in the order of time over the sub-cores. ENDING: a lane's end, which may let a CTA in
-PLAIN, SHARED, BARRIER, COPIES, ENDING, GRID = 0, 1, 2, 3, 4, 5
+#: what happens at issue beside the pipe; all but PLAIN in the order of time over the sub-cores. ENDING: a lane's end, which may let a CTA in;
+#: MATRICES: a matrix instruction of a warpgroup, or what closes a group of them; PRODUCTS: the wait for groups
+PLAIN, SHARED, BARRIER, COPIES, ENDING, GRID, MATRICES, PRODUCTS = range(8)
 
 #: the FMA pipe's second half stands behind the named pipes; only what says "fma" may take it
 PIPES = ("fma", "fmaheavy", "alu", "half", "fp64", "xu", "lsu", "uniform", "branch", "tensor", "adu", "none")
 LITE, HEAVY = PIPES.index("fma"), PIPES.index("fmaheavy")
-_KINDS = {"BAR": BARRIER, "BAR.RED": BARRIER, "DEPBAR": COPIES, "EXIT": ENDING, "BAR.GRID": GRID}
+_KINDS = {
+    "BAR": BARRIER,
+    "BAR.RED": BARRIER,
+    "DEPBAR": COPIES,
+    "EXIT": ENDING,
+    "BAR.GRID": GRID,
+    "WARPGROUP.DEPBAR": PRODUCTS,
+    **dict.fromkeys(WARPGROUP, MATRICES),
+}
 
 #: instructions that take a predicate as an operand; all others are guarded by it, which takes longer
 _PREDICATE_OPERAND = frozenset(("SEL", "FSEL", "IADD3.X", "ISETP.EX", "LEA.HI.X", "PLOP3", "P2R", "ISETP", "FSETP", "DSETP", "USEL", "IMAD.X", "FMNMX"))
@@ -68,12 +79,14 @@ def compile_code(code: Code, machine: Machine) -> Compiled:
     number = 0
     blocks: list[tuple[Issue, ...]] = []
     lines: list[int] = []
+    under_way = _under_way(code)
     for block in code.blocks:
         row: list[Issue] = []
         uses.enter(block)
         reads = _reads(block.instrs, uses, machine.simt.register_ports)
         for place, instr in enumerate(block.instrs):
-            row.append(_issue(instr, reads[place], block.instrs[place + 1 :], number, uses, machine))
+            awaited = () if place else under_way[block.id]
+            row.append(_issue(instr, reads[place], block.instrs[place + 1 :], number, uses, machine, awaited))
             lines.append(instr.line)
             uses.leave(instr)
             number += 1
@@ -82,7 +95,26 @@ def compile_code(code: Code, machine: Machine) -> Compiled:
     return Compiled(tuple(blocks), tuple(uses.why), tuple(lines), position, len(uses.why))
 
 
-def _issue(instr: Instr, reads: tuple[int, int, bool], behind: Sequence[Instr], number: int, uses: _Registers, machine: Machine) -> Issue:
+def _under_way(code: Code) -> list[tuple[int, ...]]:
+    """Of each block, results of matrix instructions that blocks in front of it leave under way. Their latency is fixed, so compilers count
+    cycles instead of waiting; they count to the end of a block only, and let the next one begin when all is there."""
+    out: list[list[int]] = [[] for _ in code.blocks]
+    for block in code.blocks:
+        last = next((i.dst[0] for i in reversed(block.instrs) if i.op in MATRIX), None)
+        for to in targets(block.end):
+            out[to] += [last] if last is not None else []
+    return [tuple(dict.fromkeys(row)) for row in out]
+
+
+def _issue(
+    instr: Instr,
+    reads: tuple[int, int, bool],
+    behind: Sequence[Instr],
+    number: int,
+    uses: _Registers,
+    machine: Machine,
+    awaited: tuple[int, ...],
+) -> Issue:
     name = _pipe(instr)
     pipe = PIPES.index(name)
     simt = machine.simt
@@ -90,23 +122,24 @@ def _issue(instr: Instr, reads: tuple[int, int, bool], behind: Sequence[Instr], 
     if name == "fma" and simt.fma_halves == 1:
         pipe = other = HEAVY
     latency = _pick(simt.latency, instr.op, name)
+    hold = _hold(instr, name, machine)
     if instr.op in _PREDICATE_WRITERS and uses.guards(instr, behind):
         latency = max(latency, simt.guard_latency)
     if instr.op == "SHFL" and len(instr.srcs) > 1:
         latency += simt.shuffle_index
     indexed = instr.op == "LDC" and instr.access is not None
-    kind = _KINDS.get(instr.op, SHARED if name == "lsu" or indexed else PLAIN)
+    kind = _KINDS.get(instr.op, MATRICES if instr.closes else SHARED if name == "lsu" or indexed else PLAIN)
     first, again, goes_on = reads
-    needs = dict.fromkeys(instr.srcs + instr.dst)
-    far = tuple(r for r in instr.srcs if uses.pipe(r) != name)
-    near = tuple(r for r in needs if r not in far)
+    needs = dict.fromkeys(r for r in instr.srcs + instr.dst if instr.op not in WARPGROUP or not uses.summed[r])
+    far = tuple(r for r in instr.srcs if r in needs and uses.pipe(r) != name)
+    near = (*(r for r in needs if r not in far), *awaited)
     behind_it = REASONS.index(_GAP_REASON.get(instr.op, "wait"))
-    gap = simt.branch if instr.op == "BRA" else simt.gap.get(instr.op, 1.0)
+    gap = simt.branch if instr.op == "BRA" else hold if instr.op in WARPGROUP else simt.gap.get(instr.op, 1.0)
     return (
         kind,
         pipe,
         other,
-        _pick(simt.interval, instr.op, name),
+        hold,
         latency,
         instr.dst,
         near,
@@ -119,6 +152,13 @@ def _issue(instr: Instr, reads: tuple[int, int, bool], behind: Sequence[Instr], 
         behind_it,
         goes_on,
     )
+
+
+def _hold(instr: Instr, pipe: str, machine: Machine) -> float:
+    """Cycles until the pipe takes the next instruction."""
+    if instr.op in MATRIX:
+        return interval(instr, machine)
+    return issue_cycles(instr, machine) if instr.op in WARPGROUP else _pick(machine.simt.interval, instr.op, pipe)
 
 
 def _reads(instrs: Sequence[Instr], uses: _Registers, ports: int) -> list[tuple[int, int, bool]]:
@@ -163,7 +203,8 @@ def caches(compiled: Compiled, machine: Machine) -> list[InstructionCache]:
 
 
 class _Registers:
-    """Who writes and who reads which register: predicates, uniform registers, results of the special function unit."""
+    """Who writes and who reads which register: predicates, uniform registers, results of the special function unit. `summed`: accumulators of
+    warpgroups, to which the next instruction adds without a wait."""
 
     def __init__(self, code: Code) -> None:
         instrs = [i for b in code.blocks for i in b.instrs]
@@ -181,6 +222,7 @@ class _Registers:
                 self.readers[r].append(instr)
         self.pipes = [pipe_of(w[-1].op) if w else "" for w in writers]
         self.here: dict[int, str] = {}
+        self.summed = [any(i.op in WARPGROUP for i in w) for w in writers]
         self.scalar = [not w or all(_scalar(i) for i in w) for w in writers]
 
     def vector(self, instr: Instr) -> frozenset[int]:

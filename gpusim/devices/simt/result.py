@@ -21,6 +21,7 @@ REASONS = (
     "lg_throttle",
     "imc_miss",
     "sleeping",
+    "gmma",
     "drain",
 )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import nextafter
 
-from gpusim.devices.simt.costs import BARRIER, COPIES, ENDING, GRID, PIPES, Compiled, Issue, caches, compile_code
+from gpusim.devices.simt.costs import BARRIER, COPIES, ENDING, GRID, MATRICES, PIPES, PRODUCTS, Compiled, Issue, caches, compile_code
+from gpusim.devices.simt.matrix import WarpgroupQueue
 from gpusim.devices.simt.memory import MemoryPath, Surroundings
 from gpusim.devices.simt.result import REASONS, CtaTimes, LineCost, Moment, SmRun
 from gpusim.devices.simt.room import Room, covered, places
@@ -20,6 +21,8 @@ _BARRIER_STALL, _DRAIN, _LONG, _BRANCH, _MATH, _MIO, _LG, _NO_INSTRUCTION = (
     REASONS.index(r) for r in ("barrier", "drain", "long_scoreboard", "branch_resolving", "math_pipe_throttle", "mio_throttle", "lg_throttle", "no_instruction")
 )
 _LG_OPS = frozenset(("LDG", "STG", "LDL", "STL", "ATOMG", "RED"))
+
+_GMMA, _TENSOR = REASONS.index("gmma"), PIPES.index("tensor")
 
 PathOf = Sequence[CtaPath] | Callable[[int], CtaPath | None]
 
@@ -69,6 +72,7 @@ class Sm:
         self.memory = MemoryPath(machine, around)
         self.pipe = SharedPipe(machine, self.memory, compiled.position)
         self.subcores = [SubCore(self) for _ in range(machine.subcores)]
+        self.products = [WarpgroupQueue(machine) for _ in self.subcores]
         self.cores = {id(c): i for i, c in enumerate(self.subcores)}
         self.fetch, self.caches = simt.code_fetch, caches(compiled, machine)
         self.population = [0] * machine.subcores
@@ -182,6 +186,13 @@ class Sm:
             landed = max(warp.groups[: len(warp.groups) - ins[12].bits], default=t)
             core.advance(warp, t, max(ins[11], landed - t), _LONG)
             return True
+        if ins[0] == PRODUCTS:
+            done = max(warp.product_groups[: len(warp.product_groups) - ins[12].bits], default=t)
+            core.advance(warp, t, max(ins[11], done - t), _GMMA)
+            return True
+        if ins[0] == MATRICES:
+            self._multiply(core, warp, ins, t)
+            return False
         if ins[0] == ENDING:
             return False
         free, done = self.pipe.issue(warp, ins, t)
@@ -191,6 +202,18 @@ class Sm:
         for d in ins[5]:
             regs[d] = done
         return False
+
+    def _multiply(self, core: SubCore, warp: Warp, ins: Issue, t: float) -> None:
+        """A matrix instruction of a warpgroup, or what closes a group without one."""
+        if ins[1] == _TENSOR:
+            held, full, done = self.products[self.cores[id(core)]].issue(ins[12], t)
+            core.free[_TENSOR] = max(core.free[_TENSOR], full)
+            core.busy[_TENSOR] += held - ins[3]
+            warp.products = done
+            for d in ins[5]:
+                warp.regs[d] = done
+        if ins[12].closes:
+            warp.product_groups.append(warp.products)
 
     def _arrive(self, core: SubCore, warp: Warp, ins: Issue, t: float) -> None:
         cta = self.owner[warp.age]

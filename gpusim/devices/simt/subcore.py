@@ -23,9 +23,13 @@ NOT_SELECTED = REASONS.index("not_selected")
 
 class Warp:
     """A warp's place in its path, and when its registers are ready. `last`: the cycle behind its latest issue.
-    drained: when its stores have left; copies: when its asynchronous copies have landed; groups: the same for each committed group."""
+    drained: when its stores have left; copies: when its asynchronous copies have landed; groups: the same for each committed group;
+    products, product_groups: the same for matrix instructions of its warpgroup."""
 
-    __slots__ = ("age", "cta", "number", "path", "block", "code", "at", "pc", "ins", "ready", "why", "last", "regs", "drained", "subcore", "copies", "groups")
+    __slots__ = (
+        "age", "cta", "number", "path", "block", "code", "at", "pc", "ins", "ready", "why", "last", "regs", "drained", "subcore", "copies", "groups",
+        "products", "product_groups",
+    )  # fmt: skip
 
     ins: Issue
     subcore: int
@@ -37,8 +41,9 @@ class Warp:
         self.ready = self.last = self.drained = start
         self.why = WAIT
         self.regs = [start] * registers
-        self.copies = start
+        self.copies = self.products = start
         self.groups: list[float] = []
+        self.product_groups: list[float] = []
 
     def __lt__(self, other: Warp) -> bool:
         return self.age < other.age

@@ -12,8 +12,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from gpusim.ir.simt.matrix import LANES, WGMMA_M, step
+from gpusim.ir.simt.matrix import WARPGROUP as GROUP_WARPS
 from gpusim.lower.simt.code import Access, Block, Code, Instr
-from gpusim.lower.simt.mnemonics import MNEMONICS
+from gpusim.lower.simt.mnemonics import MATRIX, MNEMONICS, WARPGROUP
 from gpusim.trace.counters import Counters
 from gpusim.trace.profile import AccessCost
 from gpusim.trace.simt import Counts, CtaPath
@@ -32,8 +34,8 @@ PIPES = {
     "tensor_instructions": ("tensor",),
 }
 BRANCHES = ("BRA", "BSYNC", "EXIT", "CALL", "RET", "BREAK")
-#: floating-point operations of one lane; a matrix instruction is 2 * 16 * 8 * 16 for 32 lanes
-FLOPS = {"FADD": 1, "FMUL": 1, "FFMA": 2, "DADD": 1, "DMUL": 1, "DFMA": 2, "HADD2": 2, "HMUL2": 2, "HFMA2": 4, "HFMA2.MMA": 4, "HMMA": 128}
+#: operations of one lane
+FLOPS = {"FADD": 1, "FMUL": 1, "FFMA": 2, "DADD": 1, "DMUL": 1, "DFMA": 2, "HADD2": 2, "HMUL2": 2, "HFMA2": 4, "HFMA2.MMA": 4}
 
 #: (space, kinds of access) -> prefix of the counters; what is counted by which suffix
 PLACES: dict[tuple[str, tuple[str, ...]], tuple[str, tuple[str, ...]]] = {
@@ -117,7 +119,16 @@ def _memory(costs: Iterable[AccessCost]) -> Counters:
 
 def flops(code: Code, counts: Counts) -> int:
     """Floating-point operations of the active lanes; a fused multiply-add is two."""
-    return sum(lanes * sum(FLOPS.get(i.op, 0) for i in block.instrs) for block, lanes, _ in _blocks(code, counts))
+    return round(sum(lanes * sum(_flops(i) for i in block.instrs) for block, lanes, _ in _blocks(code, counts)))
+
+
+def _flops(instr: Instr) -> float:
+    """Of one lane; a matrix instruction's are shared out among the lanes of its warp or warpgroup."""
+    if instr.op in MATRIX:
+        return 2 * MATRIX[instr.op][1] / LANES
+    if instr.op in WARPGROUP:
+        return 2 * WGMMA_M * instr.bits * step(WARPGROUP[instr.op][0]) / (GROUP_WARPS * LANES)
+    return FLOPS.get(instr.op, 0)
 
 
 def access_costs(code: Code, counts: Counts) -> tuple[AccessCost, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.facts import LaunchFacts
-from gpusim.ir.simt.nodes import MAX_BLOCK, MAX_GRID, MAX_THREADS, Geometry, Mma, SimtProgram
+from gpusim.ir.simt.nodes import MAX_BLOCK, MAX_GRID, MAX_THREADS, Geometry, Mma, SimtProgram, Wgmma
 from gpusim.launch.occupancy import occupancy
 from gpusim.launch.simt.args import describe, facts
 from gpusim.lower.lowered import Footprint
@@ -66,7 +66,7 @@ def ready(code: Code, known: LaunchFacts, geometry: Geometry, spec: GpuSpec, reg
 
 
 def uses_tensor(code: Code) -> bool:
-    return any(isinstance(op, Mma) for block in code.blocks for op in block.ops)
+    return any(isinstance(op, Mma | Wgmma) for block in code.blocks for op in block.ops)
 
 
 def check_geometry(geometry: Geometry, spec: GpuSpec) -> None:

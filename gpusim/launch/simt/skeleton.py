@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpusim.ir.simt.nodes import Assert, AsyncCopy, Atomic, If, Imm, LdMatrix, Load, Mma, Op, Print, Reg, Simple, Sleep, Store, Value, Warp
+from gpusim.ir.simt.nodes import Assert, AsyncCopy, Atomic, If, Imm, LdMatrix, Load, Mma, Op, Print, Reg, Simple, Sleep, Store, Value, Warp, Wgmma
 from gpusim.ir.simt.walk import memory, reads, writes
 from gpusim.launch.simt.static import Item, index_of, items
 from gpusim.lower.simt.code import Branch, Code
 
 #: statements that do nothing but make their results
-MAKERS = Op | Mma | Warp
+MAKERS = Op | Mma | Wgmma | Warp
 
 
 def skeleton(code: Code) -> Code:
@@ -62,8 +62,10 @@ class _Needed:
         stmt = item.stmt
         if any(reg.id in self.regs for reg in writes(stmt)):
             self._need(*reads(stmt))
-            if isinstance(stmt, Load | LdMatrix | Atomic):
+            if isinstance(stmt, Load | LdMatrix | Atomic | Wgmma):
                 self.buffers.add(stmt.buffer.id)
+            if isinstance(stmt, Wgmma) and stmt.left is not None:
+                self.buffers.add(stmt.left.id)
         if isinstance(stmt, Store | Atomic) and stmt.buffer.id in self.buffers:
             self._need(*reads(stmt))
         if isinstance(stmt, AsyncCopy) and stmt.target.id in self.buffers:

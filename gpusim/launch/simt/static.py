@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gpusim.ir.simt.nodes import Assert, AsyncCopy, Atomic, Buffer, If, LdMatrix, Load, Op, Reg, Simple, Sleep, Store, Value, Warp
+from gpusim.ir.simt.nodes import Assert, AsyncCopy, Atomic, Buffer, If, LdMatrix, Load, Op, Reg, Simple, Sleep, Store, Value, Warp, Wgmma
 from gpusim.ir.simt.walk import memory, reads, writes
 from gpusim.lower.simt.code import Branch, Code
 
@@ -54,6 +54,8 @@ def index_of(stmt: Simple) -> tuple[tuple[Buffer, Value], ...]:
         return ((stmt.target, stmt.target_index), (stmt.source, stmt.source_index))
     if isinstance(stmt, Load | Store | Atomic | LdMatrix):
         return ((stmt.buffer, stmt.index),)
+    if isinstance(stmt, Wgmma):
+        return ((stmt.buffer, stmt.at), *(((stmt.left, stmt.start),) if stmt.left is not None and stmt.start is not None else ()))
     return ()
 
 
@@ -106,7 +108,7 @@ class _Taint:
         stmt = item.stmt
         origins = self.of(*reads(stmt), *item.guards)
         for buffer, _ in index_of(stmt):
-            if isinstance(stmt, Load | LdMatrix | Atomic):
+            if isinstance(stmt, Load | LdMatrix | Atomic | Wgmma):
                 origins |= self._content(buffer)
         if isinstance(stmt, Op) and stmt.op in CLOCKS:
             origins |= {CLOCK}

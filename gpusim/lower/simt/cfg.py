@@ -17,12 +17,12 @@ from math import prod
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import AsyncCopy, Atomic, Break, Continue, For, If, Imm, LdMatrix, Load, Reg, Return, Simple, SimtProgram, Stmt, Store, Value, While
 from gpusim.ir.simt.walk import assigned, contains, itemsize, memory, writes
-from gpusim.lower.simt.code import Access, Block, Branch, Code, End, Exit, Jump
+from gpusim.lower.simt.code import Access, Block, Branch, Code, End, Exit, Jump, targets
 from gpusim.lower.simt.early import early
 from gpusim.lower.simt.loops import Loop, certain, counted, folded, plain, uses, with_known
 from gpusim.lower.simt.merged import merged
 from gpusim.lower.simt.preheaders import preheaders
-from gpusim.lower.simt.tidy import moved, targets, tidy
+from gpusim.lower.simt.tidy import moved, tidy
 
 
 def build(program: SimtProgram) -> Code:

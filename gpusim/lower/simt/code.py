@@ -35,6 +35,13 @@ class Exit:
 End = Jump | Branch | Exit
 
 
+def targets(end: End) -> tuple[int, ...]:
+    """Blocks that lanes may go to."""
+    if isinstance(end, Jump):
+        return (end.to,)
+    return (end.yes, end.no) if isinstance(end, Branch) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Instr:
     """One machine instruction of a warp, in the order of issue.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from gpusim.ir.simt.nodes import Reg
-from gpusim.lower.simt.code import Branch, Exit, Instr, Jump
+from gpusim.lower.simt.code import Branch, Exit, Instr, Jump, targets
 from gpusim.lower.simt.flow import Flow
-from gpusim.lower.simt.tidy import targets
 from gpusim.lower.simt.writer import Writer
 
 

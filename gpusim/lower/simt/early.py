@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from gpusim.ir.simt.nodes import Op, Reg
 from gpusim.ir.simt.walk import reads, walk, writes
-from gpusim.lower.simt.code import Block, Branch
-from gpusim.lower.simt.tidy import targets
+from gpusim.lower.simt.code import Block, Branch, targets
 
 _COMPARES = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 _TAIL = 2  # statements: count, test

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from gpusim.ir.simt.nodes import Imm, Op, Reg
 from gpusim.ir.simt.walk import writes
-from gpusim.lower.simt.code import Block, Branch
-from gpusim.lower.simt.tidy import later_reads, targets, without
+from gpusim.lower.simt.code import Block, Branch, targets
+from gpusim.lower.simt.tidy import later_reads, without
 
 _COMPARES = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 

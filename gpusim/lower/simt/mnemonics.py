@@ -155,8 +155,8 @@ _ROWS: dict[str, dict[str, str]] = {
         "BPT": "trap",
     },
     "tensor": {
-        **{op: "matrix multiply and add of a warp" for op in MATRIX},
-        **{op: "matrix multiply and add of a warpgroup, asynchronous" for op in WARPGROUP},
+        **dict.fromkeys(MATRIX, "matrix multiply and add of a warp"),
+        **dict.fromkeys(WARPGROUP, "matrix multiply and add of a warpgroup, asynchronous"),
     },
     "adu": {
         "LDC": "load a constant into a register",

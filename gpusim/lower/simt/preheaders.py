@@ -10,8 +10,8 @@ from functools import partial
 
 from gpusim.ir.simt.nodes import If, Op, Reg, Simple, Value
 from gpusim.ir.simt.walk import bodies, reads, walk, with_reads, writes
-from gpusim.lower.simt.code import Block, Branch, Jump
-from gpusim.lower.simt.tidy import later_reads, moved, renumbered, targets
+from gpusim.lower.simt.code import Block, Branch, Jump, targets
+from gpusim.lower.simt.tidy import later_reads, moved, renumbered
 
 
 def preheaders(blocks: list[Block]) -> list[Block]:

@@ -10,14 +10,7 @@ from functools import partial
 
 from gpusim.ir.simt.nodes import Reg
 from gpusim.ir.simt.walk import reads, walk, writes
-from gpusim.lower.simt.code import Block, Branch, End, Exit, Jump
-
-
-def targets(end: End) -> tuple[int, ...]:
-    """Blocks that lanes may go to."""
-    if isinstance(end, Jump):
-        return (end.to,)
-    return (end.yes, end.no) if isinstance(end, Branch) else ()
+from gpusim.lower.simt.code import Block, Branch, End, Exit, Jump, targets
 
 
 def moved(end: End, place: Callable[[int], int]) -> End:

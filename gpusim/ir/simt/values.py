@@ -1,0 +1,46 @@
+"""What the statements of a SIMT program name: registers, constants, arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Reg:
+    """One value per lane. `name` is the user's variable, "" for an intermediate result."""
+
+    id: int
+    dtype: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Imm:
+    """A constant."""
+
+    value: int | float | bool
+    dtype: str
+
+
+Value = Reg | Imm
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """An array. `space`: "global" (argument number `arg`), "shared" (one per CTA), "local" (one per lane), "const".
+
+    `shape` is known for shared, local and constant arrays; None for global ones and for shared memory sized at launch (dynamic,
+    which begins behind the static arrays). `offset`: bytes from the begin of the CTA's shared memory (or of the lane's local
+    memory). `data`: the elements of a constant array. Indices are flat, in elements, row-major.
+    """
+
+    id: int
+    name: str
+    space: str
+    dtype: str
+    shape: tuple[int, ...] | None = None
+    arg: int | None = None
+    offset: int = 0
+    data: tuple[Any, ...] = ()
+    line: int = 0
