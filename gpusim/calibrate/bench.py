@@ -8,7 +8,7 @@ from typing import Any
 
 from gpusim.calibrate.records import Missing, Records
 
-Found = float | tuple[int, ...]
+Found = float | tuple[int, ...] | tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,8 @@ class Bench:
 @dataclass(frozen=True, slots=True)
 class Row:
     """How one field follows from records. uses: their names, "group/name"; how: the formula in words; value: the formula, in base units;
-    precision: what is done with its result; kind: the first word of the source."""
+    precision: what is done with its result; kind: the first word of the source; tolerance: what may differ from the base and still confirm it, in
+    the field's unit (None: the share by which measurements repeat)."""
 
     path: str
     uses: str
@@ -41,11 +42,17 @@ class Row:
     value: Callable[[Bench], Found]
     precision: Callable[[float], float]
     kind: str = "measured"
+    tolerance: float | None = None
 
 
 def digits(value: float) -> float:
     """Four significant digits: no microbenchmark repeats better."""
     return float(f"{value:.4g}")
+
+
+def tenths(values: tuple[float, ...]) -> tuple[float, ...]:
+    """A list of cycles to one digit behind the point."""
+    return tuple(round(value, 1) for value in values)
 
 
 def whole(value: float) -> float:

@@ -46,14 +46,18 @@ def _first_waves(bench: Bench) -> list[tuple[float, ...]]:
     return whole_waves
 
 
-def _gpcs(bench: Bench) -> Found:
+def gpcs(bench: Bench) -> list[tuple[int, ...]]:
     """SMs of each GPC in the order of dealing. A wave fills GPC after GPC, each in the order of its SM ids, so a falling id begins the next."""
     cuts = [ascending(wave) for wave in _first_waves(bench)]
     if len({frozenset(cut) for cut in cuts}) > 1 or not all(len(gpc) in GPC_SIZES for cut in cuts for gpc in cut):
         raise Missing("the lists of scheduling/cta_to_sm do not show GPCs that are filled one after the other")
     owner = {sm: gpc for gpc in cuts[0] for sm in gpc}
     orders = Counter(tuple(dict.fromkeys(owner[int(sm)] for sm in found)) for found in bench.records.lists("scheduling/cta_to_sm", "CTAs"))
-    return tuple(len(gpc) for gpc in orders.most_common(1)[0][0])
+    return list(orders.most_common(1)[0][0])
+
+
+def _sizes(bench: Bench) -> Found:
+    return tuple(len(gpc) for gpc in gpcs(bench))
 
 
 def _tpc(bench: Bench) -> float:
@@ -95,7 +99,7 @@ ROWS: tuple[Row, ...] = (
     Row("clocks.boost", "*/sm_clock", "highest of the groups without tensor work", _boost, digits),
     Row("clocks.tensor", "power/sm_clock", "highest sample under a load of the tensor cores", _tensor, digits),
     Row("chip.sms_per_tpc", "scheduling/cta_to_sm", "shortest run of SMs in a row that get CTAs in a row", _tpc, whole),
-    Row("chip.gpc_sms", "scheduling/cta_to_sm", "cut where the SM's number falls: a GPC is filled before the next one starts", _gpcs, float),
+    Row("chip.gpc_sms", "scheduling/cta_to_sm", "cut where the SM's number falls: a GPC is filled before the next one starts", _sizes, float),
     Row("sm.max_warps", "device", "maxThreadsPerMultiProcessor / warpSize", lambda b: _per_warp(b, "maxThreadsPerMultiProcessor"), whole),
     _device("sm.max_ctas", "maxBlocksPerMultiProcessor"),
     _device("sm.registers", "regsPerMultiprocessor"),
@@ -113,8 +117,7 @@ ROWS: tuple[Row, ...] = (
     Row("simt.warp_launch", "scheduling/cta_launch", "CTAs of 1024 threads: SMs / rate at the SM clock, by 32 warps", _warp_launch, digits),
 )
 
-#: after `l2.halves`
-LAST: tuple[Row, ...] = (
+FALLBACKS: tuple[Row, ...] = (
     Row("chip.gpc_half", "scheduling/cta_to_sm", "not measured: each GPC put into the half with fewer SMs", _halves_of_gpcs, float, kind="assumed"),
 )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpusim.calibrate import chip, memory, threads
+from gpusim.calibrate import chip, memory, places, threads
 from gpusim.calibrate.bench import Bench, Found, Row
 from gpusim.calibrate.kept import reason
 from gpusim.calibrate.records import Missing, Records
@@ -15,7 +15,10 @@ from gpusim.spec.device import GpuSpec
 from gpusim.spec.show import spec_rows
 
 #: rows build on the values of those before them
-ROWS: tuple[Row, ...] = (*chip.ROWS, *memory.ROWS, *chip.LAST, *threads.ROWS)
+ROWS: tuple[Row, ...] = (*chip.ROWS, *memory.ROWS, *places.ROWS, *threads.ROWS)
+
+#: for fields that no row has found but that cannot stay as they are on the base
+FALLBACKS: tuple[Row, ...] = (*chip.FALLBACKS, *places.FALLBACKS)
 
 #: share by which two runs of a microbenchmark differ: below it a base's value stands
 REPEATS = 0.01
@@ -31,6 +34,7 @@ class Field:
     new: Any = None
     source: str = ""
     why: str = ""
+    tolerance: float | None = None
 
     @property
     def change(self) -> float | None:
@@ -40,10 +44,14 @@ class Field:
 
     @property
     def changed(self) -> bool:
-        """Whether the value found differs from the base's by more than measurements do."""
+        """Whether the value found differs from the base's by more than measurements do. Counts and lists of counts are exact."""
         if self.new is None or self.new == self.old:
             return False
-        return self.change is None or isinstance(self.old, int) or abs(self.change) > REPEATS
+        if self.tolerance is not None:
+            old, new = (v if isinstance(v, tuple) else (v,) for v in (self.old, self.new))
+            return len(old) != len(new) or max(abs(a - b) for a, b in zip(old, new, strict=True)) > self.tolerance
+        exact = isinstance(self.old, int) and not self.unit
+        return self.change is None or exact or abs(self.change) > REPEATS
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +71,11 @@ def derive(records: Records, spec: GpuSpec) -> Calibration:
     rows = {row.path: row for row in spec_rows(spec)}
     known: dict[str, Any] = {path: row.value for path, row in rows.items()}
     found: dict[str, Field] = {}
-    for row in ROWS:
-        if row.path in rows:
+    for row in (*ROWS, *FALLBACKS):
+        if row.path in rows and (row.path not in found or found[row.path].new is None):
             old = rows[row.path]
-            found[row.path] = _field(row, Bench(records, known), old.value, old.unit)
+            made = _field(row, Bench(records, known), old.value, old.unit)
+            found[row.path] = made if made.new is not None else found.get(row.path, made)
             if found[row.path].changed:
                 known[row.path] = found[row.path].new
     fields = [found.get(path) or Field(path, row.unit, row.value, why=reason(path)) for path, row in rows.items()]
@@ -81,7 +90,7 @@ def _field(row: Row, bench: Bench, old: Any, unit: str) -> Field:
     except Missing as missing:
         return Field(row.path, unit, old, why=str(missing))
     name = Path(bench.records.file).name
-    return Field(row.path, unit, old, new, f"{row.kind}: {name} {row.uses}, {row.how}")
+    return Field(row.path, unit, old, new, f"{row.kind}: {name} {row.uses}, {row.how}", tolerance=row.tolerance)
 
 
 def _like(value: Found, row: Row, old: Any) -> Any:

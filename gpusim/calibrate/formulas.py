@@ -12,6 +12,8 @@ Point = tuple[float, float]
 
 #: a latency that has risen by this share has left its level
 RISE = 1.03
+#: and one that has not reached this share of the next level is on its way
+BELOW = 0.97
 
 
 def line(points: Sequence[Point]) -> Point:
@@ -33,19 +35,22 @@ class Knee:
     beyond: float
 
 
-def knee(points: Sequence[Point]) -> Knee:
-    """The first step of a staircase (footprint in bytes, mean latency), of random accesses under LRU.
+def knee(points: Sequence[Point], top: float | None = None) -> Knee:
+    """The first step of a staircase (footprint in bytes, mean latency), of a chase under LRU.
 
-    Beyond the knee K a share K/F of the accesses still hits: F L(F) = level K + beyond (F - K), a line in F. It is fitted from the first
-    point that has risen to twice the last one that has not, which is in front of the next step. Raises Missing without three such points.
+    Beyond the knee K the share of misses is n (F - K) / F, with n = 1 for accesses that hash well: F L(F) is a line in F that crosses level F
+    at K. It is fitted from the first point that has risen to twice the last one that has not, which is in front of the next step, or to `top`,
+    the latency at which all miss. Raises Missing without two such points.
     """
     stairs = sorted(points)
-    level = median(y for _, y in stairs[: max(1, len(stairs) // 3)])
-    flat = [x for x, y in stairs if y <= level * RISE]
-    risen = [(x, x * y) for x, y in stairs if x > max(flat, default=0) and x <= 2 * max(flat, default=0)]
-    if len(risen) < 3:
-        raise Missing("fewer than three footprints between the first step and twice its size")
+    level = median(y for _, y in stairs[: max(1, len(stairs) // 3)]) if stairs else 0.0
+    flat = max((x for x, y in stairs if y <= level * RISE), default=0.0)
+    risen = [(x, x * y) for x, y in stairs if flat < x <= 2 * flat and (top is None or y < top * BELOW)]
+    if len({x for x, _ in risen}) < 2:
+        raise Missing("fewer than two footprints between the first step of latency/staircase and the next")
     beyond, offset = line(risen)
+    if beyond <= level:
+        raise Missing("latency/staircase has no step that rises")
     return Knee(level, -offset / (beyond - level), beyond)
 
 

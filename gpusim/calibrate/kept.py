@@ -11,6 +11,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     ("chip.merge", "shows only in counters of requests that reach L2"),
     ("chip.gpcs_dealt_first", "shows only in start stamps of small grids"),
     ("sm.copy", "shows only in counters of whole kernels"),
+    ("sm.carveouts", "published; the staircase is measured at both ends only"),
     ("sm.subcores", "says what the chip is"),
     ("sm.max_registers_per_thread", "published, the same for the compute capability"),
     ("sm.register_granule", "shows only in how many CTAs of kernels with different registers fit"),

@@ -19,6 +19,8 @@ NEAR = 0.95
 #: footprints (bytes) from which neither L2 nor what a GPC has in flight helps: random chases in DRAM; sweeps in L2
 IN_DRAM = 1e9
 DISTINCT = 8 * 2**20
+#: and footprints that no L1 holds
+BEYOND_L1 = 2**20
 
 
 def _sm_rate(bench: Bench) -> float:
@@ -56,8 +58,25 @@ def _store_rate(bench: Bench) -> float:
 
 def _staircase(bench: Bench) -> Knee:
     """The step of L2, without L1: cycles."""
-    points = bench.records.points("latency/staircase", "cycles", ld="cg", warm="all_sms")
-    return knee([(r.number("footprint"), r.value) for r in points])
+    points = bench.records.points("latency/staircase", "cycles")
+    return knee([(r.number("footprint"), r.value) for r in points if r.number("footprint") >= BEYOND_L1 and r.params.get("l1_carveout") != "max_smem"])
+
+
+def _staircase_of_l1(bench: Bench, carveout: str) -> Knee:
+    """The step of L1 with the largest or the smallest share of the SRAM. Beyond it all miss before L2's step, so the near latency is the top."""
+    points = [(r.number("footprint"), r.value) for r in bench.records.points("latency/staircase", "cycles", l1_carveout=carveout)]
+    return knee([point for point in points if point[0] < BEYOND_L1], top=_staircase(bench).level)
+
+
+def _l1_ways(bench: Bench) -> float:
+    """A chase over one line more than fits in a set of n ways misses n + 1 times a pass: n + 1 misses for each byte beyond the capacity."""
+    stairs, miss = _staircase_of_l1(bench, "max_l1"), _staircase(bench).level
+    return (stairs.beyond - stairs.level) / (miss - stairs.level) - 1
+
+
+def _l1_reserved(bench: Bench) -> float:
+    """What neither L1 nor shared memory has where shared memory has most."""
+    return bench.spec("sm.l1_and_shared") - bench.spec("sm.shared_max") - _staircase_of_l1(bench, "max_smem").at
 
 
 def _halves(bench: Bench) -> float:
@@ -177,11 +196,20 @@ def _cp_async(bench: Bench) -> float:
 
 COPY, LOAD = "cp.async 16 B + wait", "ld.global.cg 16 B + st.shared"
 
-STAIRS = "latency/staircase cg, latency/dram random"
+STAIRS = "latency/staircase, latency/dram random"
 
 ROWS: tuple[Row, ...] = (
     Row("sm.shared_latency", "latency/shared", "4 bytes", lambda b: b.records.value("latency/shared", "cycles", bytes=4), whole),
     Row("sm.l1_latency", "latency/l1_hit", "8 bytes", lambda b: b.records.value("latency/l1_hit", "cycles", ld="ca.u64"), whole),
+    Row("sm.l1_ways", "latency/staircase max_l1", "misses for each byte beyond the capacity, less one", _l1_ways, whole),
+    Row(
+        "sm.l1_reserved",
+        "latency/staircase max_smem",
+        "sm.l1_and_shared less sm.shared_max and the footprint at which L1 begins to miss",
+        _l1_reserved,
+        whole,
+        tolerance=256,
+    ),
     Row("sm.shared_bytes_per_cycle", "smem/load_bandwidth", "highest", lambda b: _top(b, "smem/load_bandwidth", CLK_SM, 1), nearly_whole),
     Row(
         "sm.l1_lines_per_cycle",
@@ -196,8 +224,8 @@ ROWS: tuple[Row, ...] = (
     Row("sm.store_bytes_per_cycle", "bandwidth/stream_vs_ctas", "write, one CTA, at the SM clock", _store_rate, digits),
     Row("l2.capacity", "device", "l2CacheSize", lambda b: b.records.of_device("l2CacheSize"), whole),
     Row("chip.gpc_bytes_per_cycle_per_sm", "bandwidth/l2_read_vs_sms", "from 8 MiB: mean where neither one SM's rate nor the chip's limits", _gpc_rate, digits),
-    Row("l2.halves", "latency/staircase cg", "capacity over the footprint at which an SM begins to miss, at most 2", _halves, whole),
-    Row("l2.usable", "latency/staircase cg", "footprint at which an SM begins to miss, over capacity / halves", _usable, digits),
+    Row("l2.halves", "latency/staircase", "capacity over the footprint at which an SM begins to miss, at most 2", _halves, whole),
+    Row("l2.usable", "latency/staircase", "footprint at which an SM begins to miss, over capacity / halves", _usable, digits),
     Row("l2.hit_latency", "latency/l2_hit_mean_by_sm", "mean of the SMs", _near, whole),
     Row("l2.far_latency", STAIRS, "behind the knee near + (far + DRAM) / 2, in a chase that never hits near + far / 2 + DRAM", _far, whole),
     Row("l2.read_bandwidth", "bandwidth/l2_read", "own slice per SM, highest that fits, at the SM clock", _l2_read, digits),

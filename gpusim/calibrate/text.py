@@ -43,7 +43,7 @@ def _columns(rows: list[tuple[str, ...]]) -> list[str]:
 
 def readable(value: Any, unit: str) -> str:
     """A value with its unit; lists with spaces between their numbers."""
-    return " ".join(map(str, value)) if isinstance(value, tuple) else show(value, unit)
+    return " ".join(map(str, value)) or "none" if isinstance(value, tuple) else show(value, unit)
 
 
 def yaml_text(calibration: Calibration, name: str, base: str) -> str:

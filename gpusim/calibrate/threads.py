@@ -58,6 +58,11 @@ def _interval(bench: Bench, name: str) -> float:
     return bench.spec("sm.subcores") * WARP / _throughput(bench, name)
 
 
+def _lsu_interval(bench: Bench) -> float:
+    words = max(r.value for r in bench.records.points("smem/load_bandwidth", "bytes/clk/SM", access_bytes=4)) / 4
+    return bench.spec("sm.subcores") * WARP / words
+
+
 def _of_interval(field: str, name: str) -> Row:
     return Row(f"simt.interval.{field}", f"alu/{name}", "sub-cores x 32 / throughput", lambda b: _interval(b, name), nearly_whole)
 
@@ -81,7 +86,7 @@ UNROLL = 16
 
 def _inner_barrier(bench: Bench) -> float:
     """The measured loop ends with a predicate and a branch behind every 16 barriers."""
-    return bench.spec("sm.barrier_base") - (bench.spec("simt.guard_latency") + bench.spec("simt.branch")) / UNROLL
+    return _barrier(bench)[1] - (bench.spec("simt.guard_latency") + bench.spec("simt.branch")) / UNROLL
 
 
 def _guard(bench: Bench) -> float:
@@ -131,9 +136,13 @@ def _of_mma(key: str, shape: str) -> Row:
     return Row(f"tensor.mma_sync.fma_per_cycle.{key}", "tensor/mma_sync", f"{shape}, highest throughput", lambda b: _mma(b, shape), digits)
 
 
+def _mma_latency(bench: Bench) -> float:
+    return bench.records.value("tensor/mma_sync", "cycles", kind="latency", shape=MMA["bf16"])
+
+
 def _mma_interval(bench: Bench) -> float:
     """An m16n8k16 of 2048 multiply-adds on one sub-core."""
-    return 16 * 8 * 16 * bench.spec("sm.subcores") / bench.spec("tensor.mma_sync.fma_per_cycle.bf16")
+    return 16 * 8 * 16 * bench.spec("sm.subcores") / _mma(bench, MMA["bf16"])
 
 
 def _wgmma(bench: Bench) -> float:
@@ -164,7 +173,7 @@ ROWS: tuple[Row, ...] = (
         nearly_whole,
     ),
     *(_of_interval(field, name) for field, name in INTERVALS.items()),
-    Row("simt.interval.lsu", "smem/load_bandwidth", "sub-cores x 32 / lanes", lambda b: b.spec("sm.subcores") * WARP / b.spec("sm.lsu_lanes"), nearly_whole),
+    Row("simt.interval.lsu", "smem/load_bandwidth", "sub-cores x 32 / words a cycle of 4-byte loads", _lsu_interval, nearly_whole),
     *(_of_latency(field, name) for field, name in LATENCIES.items()),
     Row("simt.latency.lsu", "latency/shared", "4 bytes", lambda b: b.records.value("latency/shared", "cycles", bytes=4), whole),
     Row("simt.latency.LDC", "latency/constant", "LDC, smallest footprint", lambda b: _constant(b, "LDC"), whole),
@@ -200,10 +209,10 @@ ROWS: tuple[Row, ...] = (
         "tensor.mma_sync.latency",
         "tensor/mma_sync",
         MMA["bf16"] + " latency",
-        lambda b: b.records.value("tensor/mma_sync", "cycles", kind="latency", shape=MMA["bf16"]),
+        _mma_latency,
         whole,
     ),
-    Row("simt.latency.tensor", "tensor/mma_sync", MMA["bf16"] + " latency", lambda b: b.spec("tensor.mma_sync.latency"), whole),
+    Row("simt.latency.tensor", "tensor/mma_sync", MMA["bf16"] + " latency", _mma_latency, whole),
     Row("simt.interval.tensor", "tensor/mma_sync", "2048 multiply-adds at the throughput of a sub-core", _mma_interval, nearly_whole, kind="derived"),
     Row("tensor.wgmma.fma_per_cycle.bf16", "tensor/wgmma", "bf16, highest throughput of one warpgroup", _wgmma, digits),
     Row("tensor.wgmma.operand_per_n", "tensor/wgmma", "A from shared memory, shapes below the full rate: slope over N", lambda b: _operand(b)[0], digits),
