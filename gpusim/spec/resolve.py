@@ -45,8 +45,8 @@ class SimtCosts:
     l2_wait: float
     dram_wait: float
     dram_jitter: float
-    atomic_word: float
-    atomic_line: float
+    atomic_step: float
+    atomic_rate: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Machine:
 
 
 def _simt(simt: Simt, hz: float) -> SimtCosts:
-    given = {name: getattr(simt, name) / hz for name in ("l2_request_rate", "dram_request_rate", "atomic_word", "atomic_line")}
+    given = {name: getattr(simt, name) / hz for name in ("l2_request_rate", "dram_request_rate", "atomic_step", "atomic_rate")}
     ns = hz * 1e-9
     given |= {name: getattr(simt, name) * ns for name in ("l2_wait", "dram_wait", "dram_jitter")}
     same = {name: getattr(simt, name) for name in SimtCosts.__dataclass_fields__ if name not in given}

@@ -12,6 +12,8 @@ from gpusim.trace.simt import Touch
 
 #: lines in flight that are kept before those that have arrived are forgotten
 _MANY = 4096
+#: bytes of an operand of an atomic
+WORD = 4
 
 
 #: where a sector is: near half, far half, DRAM behind the near half, DRAM behind the far half
@@ -26,12 +28,13 @@ def from_l2(_sector: int) -> int:
 @dataclass(frozen=True, slots=True)
 class Surroundings:
     """active_sms: SMs that share L2 and DRAM with this one. where: sector id -> level. per_read, per_stored: cycles that this SM's share of DRAM works
-    for a sector from there, and for one that is stored. l1_bytes: what shared memory leaves."""
+    for a sector from there, and for one that is stored or changed; per_step: that its share of L2 works for a step of an atomic. l1_bytes: what shared memory leaves."""
 
     active_sms: int = 1
     where: Callable[[int], int] = from_l2
     per_read: float = 0.0
     per_stored: float = 0.0
+    per_step: float = 0.0
     l1_bytes: int = 128 * 1024
 
 
@@ -58,7 +61,10 @@ class MemoryPath:
         self.per_written = max(sector / machine.store_rate, share * sector / machine.l2_write_rate)
         self.per_partial = share * sector / machine.l2_write_rate
         self.write_room = 4000.0
-        self.per_word, self.per_word_of_line = share / simt.atomic_word, 1.0 / simt.atomic_line
+        self.changing = CrowdedServer(0.0)
+        self.per_step = around.per_step or share / simt.atomic_rate
+        self.per_turn = share / simt.atomic_step
+        self.per_operand = share * WORD / machine.l2_read_rate
         self.l2_sectors = self.dram_sectors = 0
         self.flying: dict[int, float] = {}
 
@@ -115,12 +121,13 @@ class MemoryPath:
         it makes L1 forget what it holds.
         """
         self.l1.clear()
-        return 2 * self.l2_latency + ctas * self.per_word
+        return 2 * self.l2_latency + ctas * self.per_turn
 
     def atomic(self, touch: Touch, t: float) -> float:
-        """The time at which old values are back. The chip changes one word, and different words of one line, at most at a given rate."""
+        """The time at which old values are back: each sector takes a step in its slice of L2, and lanes on one word as many as they are."""
         self.l1.drop(touch.sectors)
-        lines = max(1, len({s >> 2 for s in touch.sectors}))
-        moved = max(len(touch.sectors) * self.per_sector, lines * self.per_request)
-        changed = max(touch.same * self.per_word, touch.lanes / lines * self.per_word_of_line)
-        return self.l2.book(t, max(moved, changed)) + self.l2_latency
+        steps = len(touch.sectors) + touch.same - 1
+        done = self.changing.book(t, steps * self.per_step + touch.lanes * self.per_operand)
+        if self.per_stored:
+            done = max(done, self.dram.book(t, len(touch.sectors) * self.per_stored) - self.write_room)
+        return done + self.l2_latency

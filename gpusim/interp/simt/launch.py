@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,9 +16,18 @@ from gpusim.ir.simt.nodes import Buffer, Geometry, SimtProgram
 from gpusim.trace.simt import Counts, CtaPath, Work
 
 Array = Any
-#: is told of every access to global memory: (number of the Access, CTAs, sector ids); the arrays broadcast to (CTA, lane) or (1, lane)
-Watch = Callable[[int, np.ndarray, np.ndarray], None]
+
 ALLOCATION = 512  # bytes to which allocations are aligned, as cudaMalloc does at least
+
+
+class Watch(Protocol):
+    """Is told of every access to global memory."""
+
+    def touch(self, access: int, ctas: np.ndarray, sectors: np.ndarray) -> None:
+        """access: number of the Access; the arrays broadcast to (CTA, lane), or to (1, lane) where lanes of many CTAs stand in one row."""
+
+    def atomics(self, access: int, sectors: np.ndarray, operations: np.ndarray) -> None:
+        """Behind `touch`, for an atomic: the sectors that its warps change, and in how many steps each time; shape [n]."""
 
 
 @dataclass(eq=False)

@@ -134,12 +134,12 @@ class GlobalMemory(State):
         if a >= 0:
             n, lines = counting.distinct(g, sector, 2)
             counts.requests[a] += g.warps
-            counts.sectors[a] += counting.atomic_sectors(g, index * array.itemsize + array.address) if atomic else n
+            counts.sectors[a] += self._atomics(a, g, index * array.itemsize + array.address) if atomic else n
             counts.lines[a] += lines
             if stored:
                 counts.partial[a] += counting.partial_sectors(g, sector, stored)
             if self.launch.watch is not None:
-                self.launch.watch(a, self.ctas[g.cta], sector)
+                self.launch.watch.touch(a, self.ctas[g.cta], sector)
             if len(self.record_rows):
                 recording.sectors(self, site, g, sector, index if atomic else None, stored=stored)
             if atomic:
@@ -151,6 +151,15 @@ class GlobalMemory(State):
             np.not_equal(flat[1:], flat[:-1], out=fresh[1:])
             flat = flat[fresh]
         array.mark(mark, flat - (array.address >> 5))
+
+
+    def _atomics(self, access: int, g: Group, byte: Array) -> int:
+        """Sectors that an atomic at these addresses counts."""
+        sectors, operations = counting.atomic_sectors(g, byte)
+        rows = g.shape[0] if len(byte) == 1 and byte.shape[1] > 1 else 1
+        if self.launch.watch is not None:
+            self.launch.watch.atomics(access, sectors, operations * rows)
+        return int(operations.sum()) * rows
 
 
 def last_lane(value: Array, spot: Array) -> Array:

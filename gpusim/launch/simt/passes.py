@@ -44,9 +44,9 @@ def execute_all(ready: Ready, args: Sequence[Any], record: Iterable[int], trace:
             found.walk(light, trace)
     for walk in () if found is not None else trace.walks[:-1]:
         copies = backing(args, ready.code.program, copy=True)
-        execute(ready.code, ready.geometry, copies, sanitize=False, watch=walk.watch, addresses=trace.addresses)
+        execute(ready.code, ready.geometry, copies, sanitize=False, watch=walk, addresses=trace.addresses)
     arrays = backing(args, ready.code.program, copy=False)
-    watch = None if found is not None else trace.walk.watch
+    watch = None if found is not None else trace.walk
     done = execute(ready.code, ready.geometry, arrays, record=sorted(record), watch=watch, addresses=trace.addresses, **options)
     return Passed(done.counts, done.paths, exact_prints(done), done, work=done.work)
 

@@ -27,7 +27,7 @@ from gpusim.launch.simt.state import MemoryState
 from gpusim.launch.simt.timing import bench, tracks
 from gpusim.launch.simt.timing_only import execute_some
 from gpusim.launch.simt.tracing import Tracer, tracer
-from gpusim.launch.simt.traffic import DramTime, dram_time, supposed, traffic
+from gpusim.launch.simt.traffic import Cost, cost, supposed, traffic
 from gpusim.launch.simt.uneven import Again, again, is_uneven, uneven_loads
 from gpusim.launch.simt.walk import Asked, Moved
 from gpusim.lower.simt.code import Code
@@ -172,7 +172,7 @@ def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
     code, machine, geometry = ready.code, ready.machine, ready.geometry
     counted = count(code, passed.counts)
     moved, foreign, asked = _moved(begun, passed, counted)
-    sms = _timed(begun, passed, asked, dram_time(moved, foreign, machine), counted, timeline)
+    sms = _timed(begun, passed, asked, cost(moved, foreign, counted, machine), counted["instructions"] / geometry.ctas, timeline)
     counters = counted | traffic(counted, [(s.run, s.scale) for s in sms], moved, foreign, machine)
     bounds = limits(counters, machine, ready.spec, geometry.ctas)
     busy = max(s.run.cycles + s.load.first * machine.per_cta for s in sms)
@@ -218,13 +218,12 @@ def _moved(begun: Begun, passed: Passed, counted: Counters) -> tuple[Moved, floa
     return *begun.booked, {**known, **supposed_levels(begun.ready.code, missing)}
 
 
-def _timed(begun: Begun, passed: Passed, asked: Asked, dram: DramTime, counted: Counters, timeline: bool) -> list[_Sm]:
+def _timed(begun: Begun, passed: Passed, asked: Asked, costs: Cost, mean: float, timeline: bool) -> list[_Sm]:
     """The SMs with most CTAs; those with fewer too, where that costs little or CTAs differ. Else they count as the others, CTA for CTA."""
     ready, out = begun.ready, []
-    mean = counted["instructions"] / ready.geometry.ctas
     for load, kept in zip(begun.loads, begun.kept, strict=True):
         paths = [passed.paths[cta] for cta in kept]
-        on = bench(ready, paths, asked, dram, counted.get("l1_store_sectors", 0))
+        on = bench(ready, paths, asked, costs)
         out.append(_Sm(load, estimate(on, load, paths, mean, exact=begun.exact, timeline=timeline), float(load.sms)))
         if not out[-1].made.whole and load.mean is None:
             break

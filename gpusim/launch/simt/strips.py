@@ -27,8 +27,12 @@ class Strip:
 
     def __init__(self) -> None:
         self.touches: list[tuple[int, Array]] = []
+        self.changed: dict[int, list[tuple[Array, Array]]] = {}
 
-    def watch(self, access: int, _ctas: Array, sectors: Array) -> None:
+    def atomics(self, access: int, sectors: Array, operations: Array) -> None:
+        self.changed.setdefault(access, []).append((sectors, operations))
+
+    def touch(self, access: int, _ctas: Array, sectors: Array) -> None:
         self.touches.append((access, np.unique(sectors)))
 
     def cut(self, lines: int) -> list[dict[int, Array]]:
@@ -85,6 +89,11 @@ def walk_classes(
     at = (number % grid[0], number // grid[0] % grid[1], number // (grid[0] * grid[1]))
     class_of = _class_of(grid, classes)
     kinds = [_kind(grid, c, strips[c.cta], min(slots, ctas)) for c in classes]
+    for kind, found in enumerate(classes):
+        for access, changed in strips[found.cta].changed.items():
+            moved, times = np.unique(_shift(kinds[kind].origin, steps[access], at, number[class_of == kind]), return_counts=True)
+            for sectors, operations in changed:
+                walk.atomics(access, (sectors + moved[:, None]).ravel(), (operations * times[:, None]).ravel())
     for first in range(0, ctas, slots):
         wave = number[first : first + slots]
         _wave(walk, kinds, class_of[wave], wave, at, steps)

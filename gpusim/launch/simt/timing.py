@@ -15,20 +15,23 @@ from gpusim.launch.simt.counting import path_instructions
 from gpusim.launch.simt.memory import Levels, dram_sectors, l1_bytes
 from gpusim.launch.simt.prepare import Ready
 from gpusim.launch.simt.sample import APART
-from gpusim.launch.simt.traffic import DramTime
+from gpusim.launch.simt.traffic import Cost
 from gpusim.trace.profile import Pass, Track
 from gpusim.trace.simt import CtaPath
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Times any paths on one SM among `active_sms` that do the like. asked: where each CTA finds each sector (`walk.Walk.asked`); dram: cycles that
-    the SM's share of DRAM works for each sector that comes from there, and for each that is stored."""
+    """Times any paths on one SM among `active_sms` that do the like. asked: where each CTA finds each sector (`walk.Walk.asked`); per_read, per_stored: cycles that
+    the SM's share of DRAM works for each sector that comes from there, and for each that is stored; per_step: its share of L2, for a step
+    of an atomic."""
 
     ready: Ready
     active_sms: int
     asked: Mapping[int, Mapping[int, Sequence[int]]]
-    dram: tuple[float, float]
+    per_read: float
+    per_stored: float
+    per_step: float
 
     def time(self, paths: Sequence[CtaPath], *, timeline: bool = False) -> SmRun:
         """The CTAs of `paths` in this order. The run issues exactly the instructions of the paths, or it is a bug."""
@@ -36,8 +39,9 @@ class Bench:
         memory = Surroundings(
             active_sms=self.active_sms,
             where=Levels(self.asked, paths, APART).where,
-            per_read=self.dram[0],
-            per_stored=self.dram[1],
+            per_read=self.per_read,
+            per_stored=self.per_stored,
+            per_step=self.per_step,
             l1_bytes=l1_bytes(machine, held.shared_bytes_per_cta, self.ready.spec.sm.shared_reserved_per_cta, held.ctas_per_sm),
         )
         room = Room(min(held.limits["CTA slots"], held.limits["shared memory"]), warps_per_subcore(held.registers_per_thread, self.ready.spec))
@@ -47,15 +51,12 @@ class Bench:
         return run
 
 
-def bench(ready: Ready, paths: Sequence[CtaPath], asked: Mapping[int, Mapping[int, Sequence[int]]], time: DramTime, stored: int) -> Bench:
-    """For an SM whose CTAs are like `paths`. stored: sectors that the launch stores."""
+def bench(ready: Ready, paths: Sequence[CtaPath], asked: Mapping[int, Mapping[int, Sequence[int]]], cost: Cost) -> Bench:
+    """For an SM whose CTAs are like `paths`."""
     ctas = ready.geometry.ctas
     active = min(ready.machine.sms, ctas)
     reads = dram_sectors(asked, [p.cta for p in paths]) * ctas / len(paths)
-    evicting = time.foreign / ((reads > 0) + (stored > 0) or 1)
-    per_read = active * (time.read + evicting) / reads if reads else 0.0
-    per_stored = active * (time.written + evicting) / stored if stored else 0.0
-    return Bench(ready, active, asked, (per_read, per_stored))
+    return Bench(ready, active, asked, *(active * part for part in cost.split(reads)))
 
 
 def tracks(run: SmRun, sm: int, subcores: int) -> tuple[Track, ...]:

@@ -70,8 +70,8 @@ def _need_data(ready: Ready, args: Sequence[Any], dependence: Dependence) -> Non
 
 def _whole(ready: Ready, held: Sequence[Any], wanted: Sequence[int], trace: Tracer, work: bool = False) -> Passed:
     for walk in trace.walks[:-1]:
-        execute(ready.code, ready.geometry, backing(held, ready.code.program, copy=True), sanitize=False, watch=walk.watch, addresses=trace.addresses)
-    watch = trace.walk.watch
+        execute(ready.code, ready.geometry, backing(held, ready.code.program, copy=True), sanitize=False, watch=walk, addresses=trace.addresses)
+    watch = trace.walk
     done = execute(ready.code, ready.geometry, held, record=wanted, sanitize=False, work=work, watch=watch, addresses=trace.addresses)
     return Passed(done.counts, done.paths, exact_prints(done), done, work=done.work)
 

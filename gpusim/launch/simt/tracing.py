@@ -77,7 +77,7 @@ def classed(ready: Ready, args: Sequence[Any], addresses: dict[int, int]) -> Cla
 
     def run(cta: int) -> Any:
         strips[cta] = Strip()
-        return execute(ready.code, ready.geometry, held, ctas=[cta], sanitize=False, watch=strips[cta].watch, addresses=addresses).counts
+        return execute(ready.code, ready.geometry, held, ctas=[cta], sanitize=False, watch=strips[cta], addresses=addresses).counts
 
     made = classes(ready.geometry.grid, found.periods, run)
     return None if made is None else Classed(made, strips, found)

@@ -80,6 +80,31 @@ def dram_time(moved: Moved, foreign: float, machine: Machine) -> DramTime:
     return DramTime(*(part * factor for part in alone))
 
 
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What the launch's traffic costs the chip. changed: sectors stored or changed by atomics; steps: of atomics; hot: cycles of the slice of L2 that
+    has most of them."""
+
+    dram: DramTime
+    changed: int
+    steps: int
+    hot: float
+
+    def split(self, reads: float) -> tuple[float, float, float]:
+        """Cycles of the chip for each of `reads` sectors that are read from DRAM, for each sector that is changed, for each step of an atomic."""
+        dram, changed = self.dram, self.changed
+        both = dram.foreign / 2 if reads and changed else dram.foreign
+        per_read = (dram.read + both) / reads if reads else 0.0
+        per_changed = (dram.written + (both if reads else dram.read + dram.foreign)) / changed if changed else 0.0
+        return per_read, per_changed, self.hot / self.steps if self.steps else 0.0
+
+
+def cost(moved: Moved, foreign: float, counted: Counters, machine: Machine) -> Cost:
+    changed = sum(counted.get(name, 0) for name in ("l1_store_sectors", "global_atomic_sectors", "global_red_sectors"))
+    hot = max(moved.hottest / machine.simt.atomic_step, moved.atomics / machine.simt.atomic_rate)
+    return Cost(dram_time(moved, foreign, machine), changed, moved.atomics, hot)
+
+
 def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], moved: Moved, foreign: float, machine: Machine) -> Counters:
     """runs: timed SMs, each with the number of SMs it stands for. A law: sectors loaded = hit in L1 + merged + received by L2."""
     runs = list(runs)

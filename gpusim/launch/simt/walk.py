@@ -25,7 +25,7 @@ Asked = dict[int, dict[int, list[int]]]
 @dataclass(slots=True)
 class Moved:
     """Sectors unless the name says otherwise. missed: reads that the near half did not have; near_misses: what it asked for then, whole DRAM
-    atoms; fabric: between the halves; atoms: of DRAM, read; blocks: DRAM blocks they lie in, each time; back, dirty: written to DRAM, and left in L2; allocated: lines."""
+    atoms; fabric: between the halves; atoms: of DRAM, read; blocks: DRAM blocks they lie in, each time; back, dirty: written to DRAM, and left in L2; allocated: lines; atomics: steps of atomics, hottest: those of the block of memory that has most."""
 
     missed: int = 0
     near_misses: int = 0
@@ -34,6 +34,8 @@ class Moved:
     atoms: int = 0
     blocks: int = 0
     allocated: int = 0
+    atomics: int = 0
+    hottest: int = 0
     back: Written = field(default_factory=Written)
     dirty: Written = field(default_factory=Written)
 
@@ -47,17 +49,26 @@ class Walk:
         self.is_wanted = np.zeros(len(half_of), bool)
         self.is_wanted[list(self.asked)] = True
         self.moved = Moved()
+        self.steps: dict[int, int] = {}
         self.before = cache.written()[0]
         self.brought = list(cache.brought)
 
     def finish(self) -> Moved:
         """Close the books of the launch."""
+        self.moved.atomics, self.moved.hottest = sum(self.steps.values()), max(self.steps.values(), default=0)
         back, self.moved.dirty = self.cache.written()
         self.moved.back = back.less(self.before)
         self.moved.allocated = sum(self.cache.brought) - sum(self.brought)
         return self.moved
 
-    def watch(self, access: int, ctas: Array, sectors: Array) -> None:
+    def atomics(self, _access: int, sectors: Array, operations: Array) -> None:
+        """Steps of atomics, added to those of the blocks of memory that they change."""
+        low = int(sectors.min()) // self.cache.block // 4
+        steps = np.bincount(sectors // self.cache.block // 4 - low, operations)
+        for block in np.flatnonzero(steps).tolist():
+            self.steps[block + low] = self.steps.get(block + low, 0) + int(steps[block])
+
+    def touch(self, access: int, ctas: Array, sectors: Array) -> None:
         """What the value pass tells (`interp.simt.launch.Watch`): one access of CTAs that run side by side."""
         rectangle = ctas.shape[1] == 1
         half = self.half_of[ctas]
