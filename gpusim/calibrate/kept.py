@@ -27,7 +27,6 @@ REASONS: tuple[tuple[str, str], ...] = (
     ("simt.constant_address", "no record loads from different constant addresses"),
     ("simt.queue", "no record isolates it"),
     ("simt", "follows only from simulating the divergent loops, not from one record"),
-    ("tensor.wgmma.latency", "an isolated wgmma is measured together with its fence and wait"),
     ("tensor.wgmma", "no record of this format, or shows only beside other instructions"),
     ("copy_engines", "says what the chip is"),
     ("tensor.mma_sync.ldmatrix", "says what the chip is"),

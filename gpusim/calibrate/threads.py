@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from gpusim.calibrate.bench import Bench, Row, digits, lanes, nearly_whole, whole
 from gpusim.calibrate.formulas import line
-from gpusim.calibrate.records import Missing
+from gpusim.calibrate.records import Missing, Record
 
 OPS, FMA = "ops/clk/SM", "FMA/clk/SM"
 
@@ -42,7 +44,10 @@ LATENCIES = {
 }
 
 #: operand format -> how a shape of mma.sync ends that has it
-MMA = {"bf16": "m16n8k16.f32.bf16", "fp16": "m16n8k16.f32.f16", "tf32": "m16n8k8.f32.tf32"}
+MMA = {"bf16": "m16n8k16.f32.bf16", "fp16": "m16n8k16.f32.f16", "tf32": "m16n8k8.f32.tf32", "int8": "m16n8k32.s32.s8", "fp64": "m8n8k4.f64"}
+
+#: operand format -> how tensor/wgmma calls it
+WGMMA = {"bf16": "bf16", "fp8": "e4m3"}
 
 
 def _latency(bench: Bench, name: str) -> float:
@@ -79,6 +84,9 @@ def _barrier(bench: Bench, kind: str = "__syncthreads") -> tuple[float, float]:
     """(cycles for each warp, cycles of the barrier itself)."""
     return line([(r.number("warps"), r.value) for r in bench.records.points("scheduling/barrier", "cycles", kind=kind)])
 
+
+#: columns of B from which neither operand holds a wgmma back
+WIDE = 64
 
 #: barriers in one pass of the measured loop
 UNROLL = 16
@@ -136,28 +144,49 @@ def _of_mma(key: str, shape: str) -> Row:
     return Row(f"tensor.mma_sync.fma_per_cycle.{key}", "tensor/mma_sync", f"{shape}, highest throughput", lambda b: _mma(b, shape), digits)
 
 
-def _mma_latency(bench: Bench) -> float:
-    return bench.records.value("tensor/mma_sync", "cycles", kind="latency", shape=MMA["bf16"])
+def _mma_latency(bench: Bench, shape: str) -> float:
+    return bench.records.value("tensor/mma_sync", "cycles", kind="latency", shape=shape)
 
 
-def _mma_interval(bench: Bench) -> float:
-    """An m16n8k16 of 2048 multiply-adds on one sub-core."""
-    return 16 * 8 * 16 * bench.spec("sm.subcores") / _mma(bench, MMA["bf16"])
+def _wgmma(bench: Bench, kind: str) -> float:
+    return max(r.value for r in bench.records.points("tensor/wgmma", FMA, kind="throughput", type=kind, warpgroups=1))
 
 
-def _wgmma(bench: Bench) -> float:
-    return max(r.value for r in bench.records.points("tensor/wgmma", FMA, kind="throughput", type="bf16", warpgroups=1))
+def _of_wgmma(key: str, kind: str) -> Row:
+    return Row(f"tensor.wgmma.fma_per_cycle.{key}", "tensor/wgmma", f"{kind}, highest throughput of one warpgroup", lambda b: _wgmma(b, kind), digits)
+
+
+def _columns(record: Record) -> float:
+    """N of a shape m64nNkK."""
+    found = re.fullmatch(r"m\d+n(\d+)k\d+", str(record.params.get("shape")))
+    if found is None:
+        raise Missing(f"record {record.index} of tensor/wgmma has no shape m64nNkK")
+    return float(found[1])
+
+
+def _isolated(bench: Bench, a: str) -> float:
+    """Cycles beyond N / 2 of one wgmma, without the fence before it and the branch that closes the loop. Wide ones, which no operand limits."""
+    kind = "latency: fence, one wgmma, commit, wait"
+    points = [(r, _columns(r)) for r in bench.records.points("tensor/wgmma", "cycles", kind=kind, type="bf16", a=a, warpgroups=1)]
+    least = min(r.value - n / 2 for r, n in points if n >= WIDE)
+    return least - bench.spec("simt.gap.WARPGROUP_ARRIVE") - bench.spec("simt.branch")
+
+
+def _register_least(bench: Bench) -> float:
+    return min(r.number("cycles_per_wgmma") for r in bench.records.points("tensor/wgmma", FMA, kind="throughput", type="bf16", a="reg", warpgroups=1))
 
 
 def _operand(bench: Bench) -> tuple[float, float]:
     """(cycles for each column of B, base) where reading A from shared memory limits: below half the full rate and at it."""
     points = bench.records.points("tensor/wgmma", FMA, kind="throughput", type="bf16", a="smem", warpgroups=1, accumulators=1)
     full = max(r.value for r in points)
-    held = [(float(str(r.params["shape"]).split("n")[1].split("k")[0]), r.number("cycles_per_wgmma")) for r in points if r.value < 0.9 * full]
+    held = [(_columns(r), r.number("cycles_per_wgmma")) for r in points if r.value < 0.9 * full]
     if len(held) < 2:
         raise Missing("fewer than two shapes of tensor/wgmma that reading A from shared memory limits")
     return line(held)
 
+
+LOOP = "less simt.gap.WARPGROUP_ARRIVE and simt.branch"
 
 #: rows that later ones build on come first
 ROWS: tuple[Row, ...] = (
@@ -205,16 +234,13 @@ ROWS: tuple[Row, ...] = (
     Row("simt.barrier", "scheduling/barrier", "sm.barrier_base less 1/16 of a predicate and a branch", _inner_barrier, digits, kind="derived"),
     Row("simt.latency.B2R", "scheduling/barrier", "barrier.red.popc less __syncthreads and simt.guard_latency, one warp", _b2r, whole),
     *(_of_mma(key, shape) for key, shape in MMA.items()),
-    Row(
-        "tensor.mma_sync.latency",
-        "tensor/mma_sync",
-        MMA["bf16"] + " latency",
-        _mma_latency,
-        whole,
-    ),
-    Row("simt.latency.tensor", "tensor/mma_sync", MMA["bf16"] + " latency", _mma_latency, whole),
-    Row("simt.interval.tensor", "tensor/mma_sync", "2048 multiply-adds at the throughput of a sub-core", _mma_interval, nearly_whole, kind="derived"),
-    Row("tensor.wgmma.fma_per_cycle.bf16", "tensor/wgmma", "bf16, highest throughput of one warpgroup", _wgmma, digits),
+    Row("tensor.mma_sync.latency", "tensor/mma_sync", MMA["bf16"] + " latency", lambda b: _mma_latency(b, MMA["bf16"]), whole),
+    Row("simt.latency.tensor", "tensor/mma_sync", MMA["bf16"] + " latency", lambda b: _mma_latency(b, MMA["bf16"]), whole),
+    Row("simt.latency.DMMA_884", "tensor/mma_sync", MMA["fp64"] + " latency", lambda b: _mma_latency(b, MMA["fp64"]), whole),
+    *(_of_wgmma(key, kind) for key, kind in WGMMA.items()),
+    Row("tensor.wgmma.latency", "tensor/wgmma", f"A from shared memory: latency - N/2 {LOOP}", lambda b: _isolated(b, "smem"), whole),
+    Row("tensor.wgmma.register_latency", "tensor/wgmma", f"A from registers: latency - N/2 {LOOP}", lambda b: _isolated(b, "reg"), whole),
+    Row("tensor.wgmma.register_least", "tensor/wgmma", "A from registers, fewest cycles of any shape", _register_least, nearly_whole),
     Row("tensor.wgmma.operand_per_n", "tensor/wgmma", "A from shared memory, shapes below the full rate: slope over N", lambda b: _operand(b)[0], digits),
     Row("tensor.wgmma.operand_base", "tensor/wgmma", "A from shared memory, shapes below the full rate: intercept", lambda b: _operand(b)[1], digits),
 )

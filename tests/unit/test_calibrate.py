@@ -206,13 +206,13 @@ def test_a_base_that_is_a_file_is_found_from_the_folder_of_the_new_one(tmp_path:
 def test_values_read_back_as_they_were_found(tmp_path: Path) -> None:
     made = (
         record("bandwidth/l2_write", 5123.456, "GB/s", footprint=1),
-        record("smem/global_atomic", 2.71828, "lane ops/ns", op="red.add.u32", pattern="one word"),
+        record("smem/global_atomic", 2.71828, "lane ops/ns", op="red.add.u32", pattern="one word", words=0),
     )
     found = calibrate(file_of(tmp_path, *made), BASE)
     (tmp_path / "a.yaml").write_text(yaml_text(found, "a", BASE))
     spec = load_spec(tmp_path / "a.yaml")
     assert spec.simt is not None
-    assert (spec.l2.write_bandwidth, spec.simt.atomic_word) == (5.123e12, 2.718e9)
+    assert (spec.l2.write_bandwidth, spec.simt.atomic_step) == (5.123e12, 2.718e9)
 
 
 GOOD = record("latency/l1_hit", 32, "cycles", ld="ca.u64")
