@@ -118,9 +118,9 @@ def _tile(made: Call, operand: Operand | None, fmt: str, name: str) -> tuple[Arr
     if not isinstance(operand, Group) or len(operand.items) != 2 or not isinstance(operand.items[0], Array):
         made.refuse(f"{name} of wgmma is a {described(operand or NOTHING)}.", f"Give (array, index) in shared memory{' or 4 uint32' if name == 'a' else ''}.")
     target, index = place(made, operand.items[0], operand.items[1])  # type: ignore[union-attr]
-    bits = 8 * FORMATS[fmt].bytes
-    if target.buffer.space != "shared" or BITS[target.buffer.dtype] != bits:
-        made.refuse(f"wgmma of {fmt} reads {bits}-bit elements from shared memory, not {target.buffer.dtype} from {target.buffer.space} memory.")
+    bits, dtype = 8 * FORMATS[fmt].bytes, target.buffer.dtype
+    if target.buffer.space != "shared" or (BITS[dtype] != bits and dtype != "uint32"):
+        made.refuse(f"wgmma of {fmt} reads {bits}-bit elements, or packed ones in uint32, from shared memory, not {dtype} from {target.buffer.space} memory.")
     return target, index
 
 
