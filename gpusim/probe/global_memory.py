@@ -1,0 +1,161 @@
+"""Group global: what coalescing is worth. Strides, offsets, widths of access, random places, rows against columns, transposes.
+
+All values are those of whole launches, their overhead in them. Strides, offsets and widths begin with an L2 that holds nothing of theirs
+("cold"); the others follow a launch of the same kernel ("warm").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from gpusim.ir.simt.nodes import Geometry
+from gpusim.kernels.simt import transpose
+from gpusim.kernels.simt.probes import coalescing
+from gpusim.launch.simt.args import ArraySpec
+from gpusim.launch.simt.run import simulate_simt
+from gpusim.probe.loops import excluded, nanoseconds
+from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
+from gpusim.spec.device import GpuSpec
+
+Extents = tuple[int, int, int]
+
+THREADS = 256
+NEVER = np.int32(0)
+#: CTA of a gather, loads of a thread
+GATHER_THREADS, GATHER_LOADS = 512, 32
+
+strided = cache(coalescing.strided)
+vectors = cache(coalescing.vectors)
+mapped = cache(coalescing.mapped)
+summed = cache(coalescing.summed)
+tiled = cache(transpose.transpose_tiled)
+
+
+def rounded(value: float, unit: int) -> int:
+    """The multiple of `unit` that is nearest: records hold sizes of 1 GiB and more with nine digits."""
+    return max(1, round(value / unit)) * unit
+
+
+def _floats(elements: int) -> ArraySpec:
+    return ArraySpec((elements,), "float32")
+
+
+def _strided(op: str, accesses: int, stride: int, offset: int) -> Simulation:
+    per_cta = coalescing.STRIDED * THREADS
+    array = _floats(accesses * stride + offset)
+    args = (array, array, np.int32(stride), np.int32(offset), NEVER, _floats(1))
+    return lambda spec: nanoseconds(spec, strided(op), (accesses // per_cta, THREADS), args)
+
+
+def _stride(p: Params) -> Simulation:
+    return _strided(_mode(p), int(p["accesses"]), int(p["stride_elems"]), 0)
+
+
+def _offset(p: Params) -> Simulation:
+    return _strided(_mode(p), rounded(p["bytes"], 4 * coalescing.STRIDED * THREADS) // 4, 1, int(p["offset_elems"]))
+
+
+def _mode(p: Params) -> str:
+    return {mode: mode for mode in coalescing.MODES}[p["op"]]
+
+
+def _width(p: Params) -> Simulation:
+    mode, words = _mode(p), {4: 1, 8: 2, 16: 4}[p["access_bytes"]]
+    per_cta = coalescing.VECTORS * THREADS * words
+    elements = rounded(p["bytes"], 4 * per_cta) // 4
+    array = ArraySpec((elements,), "uint32")
+    args = (array, array, NEVER, ArraySpec((1,), "uint32"))
+    return lambda spec: nanoseconds(spec, vectors(mode, words), (elements // per_cta, THREADS), args)
+
+
+def _gather(p: Params) -> Simulation:
+    """Lane reads of a nanosecond."""
+    elements, run, accesses = rounded(p["footprint"], 2**20) // 4, int(p["consecutive_lanes"]), int(p["accesses"])
+    args = (_floats(elements), np.uint32(elements - 1), np.int32(GATHER_LOADS), np.int32(run), NEVER, _floats(1))
+    threads = (accesses // (GATHER_THREADS * GATHER_LOADS), GATHER_THREADS)
+    return lambda spec: accesses / nanoseconds(spec, coalescing.gather, threads, args, l2="warm")
+
+
+#: kernel of a record -> the program; n -> grid and block
+MAPPINGS: dict[str, tuple[Callable[[], Any], Callable[[int], tuple[Extents, Extents]]]] = {
+    "elementwise, lanes along row, block 32x8": (lambda: mapped("row"), lambda n: ((n // 32, n // 8, 1), (32, 8, 1))),
+    "elementwise, lanes along column, block 32x8": (lambda: mapped("column"), lambda n: ((n // 32, n // 8, 1), (32, 8, 1))),
+    "elementwise, lanes along row, block 256x1": (lambda: mapped("row"), lambda n: ((n // 256, n, 1), (256, 1, 1))),
+    "elementwise, lanes along column, block 256x1": (lambda: mapped("column"), lambda n: ((n // 256, n, 1), (256, 1, 1))),
+    "sum, thread per column": (lambda: summed("column"), lambda n: ((n // 128, 1, 1), (128, 1, 1))),
+    "sum, thread per row": (lambda: summed("row"), lambda n: ((n // 128, 1, 1), (128, 1, 1))),
+}
+TRANSPOSES: dict[str, Callable[[], Any]] = {
+    "copy": lambda: transpose.transpose_copy,
+    "naive, coalesced reads": lambda: transpose.transpose_naive_read,
+    "naive, coalesced writes": lambda: transpose.transpose_naive_write,
+    "tile 32x32": lambda: tiled(0),
+    "tile 32x33": lambda: tiled(1),
+}
+
+
+def _matrix(kernel: Callable[[], Any], n: int, grid: Extents, block: Extents) -> Simulation:
+    args = (_floats(n * n), _floats(n * n), np.int32(n))
+
+    def simulate(spec: GpuSpec) -> float:
+        return simulate_simt(kernel(), Geometry(grid, block, 0), args, spec, values=False, l2="warm", launch="in").run.time_ps / 1000
+
+    return simulate
+
+
+def _mapping(p: Params) -> Simulation:
+    kernel, shape = MAPPINGS[p["kernel"]]
+    return _matrix(kernel, int(p["n"]), *shape(int(p["n"])))
+
+
+def _transpose(p: Params) -> Simulation:
+    n = int(p["n"])
+    return _matrix(TRANSPOSES[p["kernel"]], n, (n // 32, n // 32, 1), (32, 8, 1))
+
+
+#: name of a record -> what makes its simulation
+PLANS: dict[str, Plan] = {
+    "stride": _stride,
+    "offset": _offset,
+    "vector_width": _width,
+    "random_gather": _gather,
+    "mapping": _mapping,
+    "transpose": _transpose,
+    "sm_clock": excluded("sm_clock: the clock while the group was measured"),
+}
+
+STRIDES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 1024)
+OFFSETS = (0, 1, 2, 4, 8, 16, 24, 32)
+MIB = 1 << 20
+MOST_ACCESSES, MOST_ELEMENTS = 128 * MIB, 2048 * MIB
+
+
+def _accesses(stride: int) -> int:
+    """As many as fit 8 GiB, at most 2^27; whole CTAs."""
+    per_cta = coalescing.STRIDED * THREADS
+    return min(MOST_ACCESSES, MOST_ELEMENTS // stride) // per_cta * per_cta
+
+
+POINTS: tuple[Point, ...] = (
+    *(("stride", {"op": op, "stride_elems": s, "accesses": _accesses(s)}) for op in coalescing.MODES for s in STRIDES),
+    *(("offset", {"op": op, "offset_elems": o, "bytes": 512 * MIB}) for op in coalescing.MODES for o in OFFSETS),
+    *(("vector_width", {"op": op, "access_bytes": b, "bytes": 1024 * MIB}) for op in coalescing.MODES for b in (4, 8, 16)),
+    *(
+        ("random_gather", {"footprint": mib * MIB, "consecutive_lanes": run, "accesses": 33 * MIB})
+        for mib in (1, 16, 64, 256, 1024, 8192)
+        for run in (1, 8, 32)
+    ),
+    *(("mapping", {"kernel": kernel, "n": 16384}) for kernel in MAPPINGS),
+    *(("transpose", {"kernel": kernel, "n": 16384}) for kernel in TRANSPOSES),
+)
+
+CURVES: tuple[Curve, ...] = (
+    Curve("Strided access: time of a launch", "stride", "stride_elems", "stride, elements of 4 bytes", "ns", ("op",), log_y=True),
+    Curve("Offset access: time of a launch", "offset", "offset_elems", "offset of the first lane, elements of 4 bytes", "ns", ("op",), log_x=False),
+    Curve("Width of an access", "vector_width", "access_bytes", "bytes a lane", "ns", ("op",)),
+    Curve("Random gather", "random_gather", "footprint", "bytes of the array", "lane reads / ns", ("consecutive_lanes",), log_y=True),
+)
