@@ -18,12 +18,14 @@ from gpusim.spec.device import GpuSpec
 
 LINE, KIB, MIB, GIB = 128, 1 << 10, 1 << 20, 1 << 30
 #: steps of a walk that tell its mean within 1 %
-STEPS = 2048
+STEPS = 1024
 #: rings up to this size are walked once before, so that the L1 holds what it holds in every pass
 WALKED_TWICE = 512 * KIB
 #: passes that are timed where every pass is like the other
 PASSES = 8
-#: pages are not modelled: what counts is how many lines there are, so they need not lie further apart than this in all
+#: bytes of a page of device memory
+PAGE = 2 * MIB
+#: translation is not modelled: what counts is how many lines there are, so they need not lie further apart than this in all
 SPREAD = 2 * GIB
 
 
@@ -73,9 +75,9 @@ def _l2_hit(p: Params) -> Simulation:
     ring, load = Ring(int(p["footprint"]) // LINE, LINE), {k: k for k in latency.LOADS}[p["ld"]]
 
     def simulate(spec: GpuSpec) -> float:
-        chip = Chip(spec, ring, STEPS)
+        chip = Chip(spec, ring, ring.nodes)
         chip.sweep(LINE)
-        return chip.walk(load, 0, STEPS - latency.STEPS)
+        return chip.walk(load, 0, STEPS)
 
     return simulate
 
@@ -88,22 +90,30 @@ def _staircase(p: Params) -> Simulation:
     footprint, load = round(p["footprint"] / LINE) * LINE, {"ca": "ca", "cg": "cg"}[p["ld"]]
     ring, all_sms = Ring(footprint // LINE, LINE), {"one_sm": False, "all_sms": True}[p["warm"]]
     small = footprint <= WALKED_TWICE
-    warm, steps = (ring.nodes, min(ring.nodes, STEPS)) if small else (0, STEPS - latency.STEPS)
+    warm, steps = (ring.nodes, min(ring.nodes, 2 * STEPS)) if small else (0, STEPS)
     carved = CARVED[p.get("l1_carveout", "max_l1")]
 
     def simulate(spec: GpuSpec) -> float:
         chip = Chip(spec, ring, min(ring.nodes, warm + steps + 2 * latency.STEPS))
-        chip.sweep(LINE, sms=sms(spec) if all_sms else 1)
+        if all_sms:
+            chip.sweep(LINE, sms=sms(spec))
+        chip.sweep(LINE)
         return chip.walk(load, warm, steps, shared=carved * spec.sm.shared_max_per_cta)
 
     return simulate
 
 
 def _dram(p: Params) -> Simulation:
-    """L2 is full of other data."""
+    """L2 is full of other data; one line of each page has been touched."""
     footprint, stride = round(p["footprint"] / LINE) * LINE, int(p["stride"])
     ring = Ring(footprint // stride, stride, {"random": True, "sequential": False}[p["order"]])
-    return lambda spec: Chip(spec, ring, STEPS, "foreign-clean").walk("cg", 0, STEPS - latency.STEPS)
+
+    def simulate(spec: GpuSpec) -> float:
+        chip = Chip(spec, ring, min(ring.nodes, STEPS + 2 * latency.STEPS), "foreign-clean")
+        chip.sweep(PAGE)
+        return chip.walk("cg", 0, STEPS)
+
+    return simulate
 
 
 def _tlb(p: Params) -> Simulation:

@@ -12,7 +12,7 @@ from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Geometry
 from gpusim.kernels.simt.probes import latency
 from gpusim.launch.simt.args import ArraySpec
-from gpusim.launch.simt.run import simulate_simt
+from gpusim.launch.simt.run import Begun, begin
 from gpusim.launch.simt.state import MemoryState
 from gpusim.spec.device import GpuSpec
 from gpusim.trace.run import Run
@@ -86,31 +86,32 @@ class Chip:
         self.words[offsets[:-1] // POINTER] = offsets[1:].astype(np.uint64)
         self.start = int(offsets[0])
 
-    def launch(self, kernel: Any, ctas: int, threads: int, *args: Any, shared: int = 0, **options: Any) -> Run:
-        """`kernel(ring, *args)`; numbers are 32 bits wide where that is enough."""
+    def begin(self, kernel: Any, ctas: int, threads: int, *args: Any, shared: int = 0, **options: Any) -> Begun:
+        """A launch of `kernel(ring, *args)` whose accesses have been made; numbers are 32 bits wide where that is enough."""
         values = tuple(np.int32(a) if isinstance(a, int) and abs(a) < 2**31 else a for a in args)
         geometry = Geometry((ctas, 1, 1), (threads, 1, 1), shared)
-        return simulate_simt(kernel, geometry, (self.words, *values), self.spec, values=False, state=self.state, **options).run
+        begun = begin(kernel, geometry, (self.words, *values), self.spec, state=self.state, **options)
+        begun.execute(values=False)
+        return begun
 
     def sweep(self, step: int, *, sms: int = 1) -> None:
         """One SM reads a word of every `step` bytes of the ring, or `sms` of them read all of it. No more than the last `capacity` bytes: whatever
-        L2 held before them is gone."""
+        L2 held before them is gone. How long it takes does not matter, so it is not timed."""
         end = self.ring.nbytes // POINTER
         first = max(0, end - self.spec.l2.capacity * max(1, step // 128) // POINTER)
         sink = ArraySpec((2,), "uint64")
         if sms > 1:
-            self.launch(latency.touch_all, sms, latency.THREADS, first, end, sink)
+            self.begin(latency.touch_all, sms, latency.THREADS, first, end, sink)
         else:
-            self.launch(latency.touch, 1, latency.THREADS, first, end, step // POINTER, sink)
+            self.begin(latency.touch, 1, latency.THREADS, first, end, step // POINTER, sink)
 
     def walk(self, load: str, warm: int, steps: int, shared: int = 0) -> float:
         """Cycles of a step: of `steps` behind `warm` ones, both rounded up to whole passes. shared: bytes of shared memory that the CTA has."""
         passes = -(-steps // latency.STEPS)
         sink = ArraySpec((2,), "uint64")
-        run = self.launch(
-            latency.chase(load), 1, 1, np.uint64(self.start), -(-warm // latency.STEPS), passes + SPARE, sink, shared=shared, exact=True, timeline=True
-        )
-        return per_pass(run, passes) / latency.STEPS
+        kernel, before = latency.chase(load), -(-warm // latency.STEPS)
+        begun = self.begin(kernel, 1, 1, np.uint64(self.start), before, passes + SPARE, sink, shared=shared, exact=True)
+        return per_pass(begun.result(timeline=True).run, passes) / latency.STEPS
 
 
 def per_pass(run: Run, passes: int) -> float:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 from typing import TYPE_CHECKING
 
 from gpusim.devices.simt.costs import Issue
 from gpusim.devices.simt.memory import MemoryPath
+from gpusim.lower.simt.code import Instr
 from gpusim.spec.resolve import Machine
 from gpusim.trace.simt import Touch
 
@@ -15,12 +17,16 @@ if TYPE_CHECKING:
 
 _NOTHING = Touch(-1, 0, (), 0)
 
+_SHARED = frozenset(("LDS", "LDSM", "STS", "ATOMS", "ATOMS.POPC"))
+#: bits of a load that one lane gets back in a cycle: micro.json latency/shared, one lane: 23, 23 and 24 cycles for 4, 8 and 16 bytes
+_LANE_BITS = 64
+
 
 class SharedPipe:
     """One data stage that takes a wavefront a cycle, in the order in which instructions are issued. A sub-core may have
     `depth` cycles of work waiting there; then it issues no more of it."""
 
-    __slots__ = ("free", "busy", "depth", "memory", "position", "handlers", "per_wavefront", "copy_latency", "constants", "per_address")
+    __slots__ = ("free", "busy", "depth", "memory", "position", "handlers", "per_wavefront", "copy_latency", "constants", "per_address", "width")
 
     def __init__(self, machine: Machine, memory: MemoryPath, position: dict[int, int]) -> None:
         simt = machine.simt
@@ -29,6 +35,7 @@ class SharedPipe:
         self.memory, self.position = memory, position
         self.copy_latency = machine.cp_async_latency
         self.per_wavefront = simt.latency_per_wavefront
+        self.width = machine.shared_rate
         self.constants, self.per_address = 0.0, simt.constant_address
         handlers: dict[str, Callable[[Warp, Issue, Touch, float], float]] = {
             "LDS": self._shared_load,
@@ -62,7 +69,11 @@ class SharedPipe:
             return t + 1, t + 1
         else:
             done = handler(warp, ins, touch, t)
-        return max(t + ins[3], self.free - self.depth), done
+        return max(t + ins[3], t + self._port(instr.op, touch), self.free - self.depth), done
+
+    def _port(self, op: str, touch: Touch) -> float:
+        """Cycles that the sub-core is busy with the wavefronts of one access to shared memory; other sub-cores' go in between."""
+        return self.per_wavefront * max(touch.wavefronts, touch.same) if op in _SHARED else 0.0
 
     def _constant(self, ins: Issue, touch: Touch, t: float) -> tuple[float, float]:
         """Constant memory gives one address at a time to the whole SM, to all lanes that want it."""
@@ -78,8 +89,14 @@ class SharedPipe:
         return end
 
     def _shared_load(self, _warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
-        waves = touch.wavefronts
-        return self._stage(t, waves) - waves + ins[4] + (waves - 1) * self.per_wavefront
+        waves = max(1, touch.wavefronts)
+        return self._stage(t, waves) - waves + ins[4] + (waves - 1) * self.per_wavefront + self._return(ins[12], touch.lanes)
+
+    def _return(self, instr: Instr, lanes: int) -> int:
+        """Further cycles until all of a wide load is in registers: a cycle takes one wavefront, and 8 bytes a lane. Matrices go back as they come."""
+        if instr.bits <= 32 or instr.op == "LDSM":
+            return 0
+        return max(ceil(lanes * instr.bits / 8 / self.width), -(-instr.bits // _LANE_BITS)) - 1
 
     def _shared_store(self, _warp: Warp, _ins: Issue, touch: Touch, t: float) -> float:
         return self._stage(t, touch.wavefronts)
@@ -90,7 +107,7 @@ class SharedPipe:
 
     def _load(self, _warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
         lines = max(1, len({s >> 2 for s in touch.sectors}))
-        done, _left = self.memory.load(touch, self._stage(t, lines) - 1)
+        done, _left = self.memory.load(touch, self._stage(t, lines) - 1, ins[12].cached)
         return done
 
     def _copy(self, warp: Warp, ins: Issue, touch: Touch, t: float) -> float:

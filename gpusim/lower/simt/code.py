@@ -49,6 +49,7 @@ class Instr:
     op: mnemonic without modifiers ("FFMA", "IMAD.WIDE", "LDG", "BRA"); a key of the cost table. dst, srcs: virtual registers (numbers below
     `Code.machine_registers`); predicates and uniform registers are registers too. access: index into `Code.accesses` for what
     touches memory. bits: width of a memory access per lane; columns of a matrix instruction of a warpgroup; groups a wait leaves open.
+    cached: a load looks in the L1.
     closes: the last matrix instruction of a committed group.
     """
 
@@ -58,6 +59,7 @@ class Instr:
     line: int = 0
     access: int | None = None
     bits: int = 32
+    cached: bool = True
     closes: bool = False
 
 

@@ -61,7 +61,8 @@ def _load(w: Writer, item: Item) -> None:
     srcs = address(w, stmt.buffer, stmt.index)
     old = tuple(m for r in stmt.dst for m in w.kept(r))
     dst = tuple(w.define(r) for r in stmt.dst)
-    w.emit(_LOADS[stmt.buffer.space], dst, (*srcs, *(o for o in old if o not in dst)), access=item.access, bits=_bits(stmt.buffer, len(dst)))
+    read = (*srcs, *(o for o in old if o not in dst))
+    w.emit(_LOADS[stmt.buffer.space], dst, read, access=item.access, bits=_bits(stmt.buffer, len(dst)), cached=stmt.cache != "cg")
 
 
 def _load_constant(w: Writer, stmt: Any, item: Item) -> None:

@@ -52,10 +52,12 @@ class Writer:
         self.size[self.next - 1] = size
         return self.next - 1
 
-    def emit(self, op: str, dst: Iterable[int] = (), srcs: Iterable[int] = (), at: int | None = None, access: int | None = None, bits: int = 32) -> None:
+    def emit(
+        self, op: str, dst: Iterable[int] = (), srcs: Iterable[int] = (), at: int | None = None, access: int | None = None, bits: int = 32, cached: bool = True
+    ) -> None:
         """Append an instruction to the current block under the conditions of the statement, or to block `at` without conditions."""
         read = (*srcs, *(self.conditions() if at is None else ()))
-        self.lists[self.block if at is None else at].append(Instr(op, tuple(dst), read, self.line, access, bits))
+        self.lists[self.block if at is None else at].append(Instr(op, tuple(dst), read, self.line, access, bits, cached))
 
     def conditions(self) -> tuple[int, ...]:
         return tuple(m for cond, _ in self.guards for m in self.operands((cond,)))

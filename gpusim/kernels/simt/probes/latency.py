@@ -16,8 +16,7 @@ from gpusim.cuda import float32, int32, uint32, uint64
 STEPS = 16
 #: dependent atomics in one pass of the timed loop
 ATOMICS = 8
-#: words of a line that a node of a ring has for itself
-WORDS = 16
+#: threads of a CTA that touches memory for a chase
 THREADS = 1024
 
 
@@ -62,14 +61,6 @@ def chase(load: str) -> Any:
             sink[0] = p
 
     return chase
-
-
-@cuda.jit
-def link(ring, nodes, pitch):
-    """Every node, `pitch` words apart, is written by some SM, as by who built the ring; its pointer is left out, which no address rests on."""
-    i = cuda.grid(1)
-    if i < nodes:
-        ring[i * pitch] = uint64(1)
 
 
 @cuda.jit(launch_bounds=1024)
