@@ -16,9 +16,10 @@ Formula = Callable[[Numbers], "float | None"]
 SECTOR = 32
 #: a counter that only runs of threads have, and that they always have
 OF_THREADS = "thread_instructions"
-#: counted by the value pass: beginnings of names that a run of threads leaves out only where they are 0
-PIPES = ("alu_", "fma_", "half_", "fp64_", "xu_", "lsu_", "uniform_", "tensor_instructions")
-COMPLETE = ("l1_load_", "l1_store_", "global_", "local_", "shared_", "branches", *PIPES)
+PIPES = ("alu_", "fma_", "half_", "fp64_", "xu_", "lsu_", "uniform_")
+#: counted by the value pass: beginnings of names that a run of threads leaves out only where they are 0. Not the total of shared memory: the
+#: profiler counts shuffles and reads of thread numbers with it.
+COMPLETE = ("l1_load_", "l1_store_", "global_", "local_", "shared_load_", "shared_store_", "shared_atomic_", "branches", *PIPES)
 #: counters that a metric stands beside although it has another unit
 OTHER_UNIT = ("spill_bytes",)
 
