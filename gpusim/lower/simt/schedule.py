@@ -22,8 +22,10 @@ _LATENCY = {
 _FENCES = frozenset(
     ("BAR", "BAR.RED", "BAR.GRID", "NOP", "WARPSYNC", "MEMBAR", "LDGDEPBAR", "DEPBAR", "BSYNC", "WARPGROUP.ARRIVE", "WARPGROUP.DEPBAR", "FENCE.ASYNC")
 )
+#: of these, what only memory accesses and other fences keep their side of
+_LOOSE = frozenset(("NOP", "WARPGROUP.ARRIVE", "WARPGROUP.DEPBAR"))
 _MEMORY = frozenset(("LDG", "STG", "LDS", "STS", "LDL", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.POPC", "LDSM", "LDGSTS", *WARPGROUP))
-_WRITES = frozenset(("STG", "STS", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.POPC", "LDGSTS"))
+_WRITES = frozenset(("STG", "STS", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.POPC", "LDGSTS", *WARPGROUP))
 _SPACE = {
     "LDG": "g", "STG": "g", "RED": "g", "ATOMG": "g", "LDS": "s", "STS": "s", "ATOMS": "s", "ATOMS.POPC": "s", "LDSM": "s", "LDGSTS": "s", "LDL": "l",
     "STL": "l", **dict.fromkeys(WARPGROUP, "s"),
@@ -86,8 +88,8 @@ def _dependences(rows: Sequence[Instr]) -> tuple[list[set[int]], list[int]]:
         before = {writer[r] for r in (*row.srcs, *row.dst) if r in writer}
         before.update(j for r in row.dst for j in readers.get(r, ()))
         if row.op in _FENCES:
-            before.update(range(fence + 1, i) if row.op != "NOP" else (j for j in range(fence + 1, i) if rows[j].op in _MEMORY))
-        if fence >= 0 and (row.op in _MEMORY or row.op in _FENCES or rows[fence].op != "NOP"):
+            before.update(range(fence + 1, i) if row.op not in _LOOSE else (j for j in range(fence + 1, i) if rows[j].op in _MEMORY))
+        if fence >= 0 and (row.op in _MEMORY or row.op in _FENCES or rows[fence].op not in _LOOSE):
             before.add(fence)
         space = _SPACE.get(row.op)
         if space:
