@@ -25,15 +25,20 @@ def carved(shared: int, carveouts: Sequence[int]) -> int:
     return next((size for size in sorted(carveouts) if size >= shared), shared)
 
 
-def geometry(machine: Machine, shared: int) -> Geometry:
-    """The L1 that is left where the CTAs of an SM hold `shared` bytes of shared memory, what the system takes of each among them.
+def capacity(machine: Machine, shared: int) -> int:
+    """Bytes of L1 that are left where the CTAs of an SM hold `shared` bytes of shared memory, with what the system takes of each."""
+    return max(0, machine.l1_bytes - machine.l1_reserved - carved(shared, machine.carveouts))
+
+
+def geometry(machine: Machine, nbytes: int) -> Geometry:
+    """The sets and ways of an L1 of `nbytes`.
 
     A way takes an equal part of the largest L1. Shared memory takes whole ways; of the last one it leaves fewer sets. Evidence: with the
     largest L1 a chase over F bytes in a row misses 4 (F - C) / F times, so a set has three ways; with the smallest it is 2 (F - C) / F: one way.
     """
-    kept = machine.l1_bytes - machine.l1_reserved
-    lines = max(0, kept - carved(shared, machine.carveouts)) // machine.line
-    most = max(1, (kept - min((c for c in machine.carveouts if c), default=0)) // machine.line)
+    lines = nbytes // machine.line
+    least = min((size for size in machine.carveouts if size), default=0)
+    most = max(1, (machine.l1_bytes - machine.l1_reserved - least) // machine.line)
     ways = machine.l1_ways and min(machine.l1_ways, max(1, -(-lines * machine.l1_ways // most)))
     return Geometry(lines // ways, ways) if ways else Geometry(min(lines, 1), lines)
 
@@ -47,11 +52,17 @@ class SectoredL1:
     __slots__ = ("count", "ways", "sets", "hits", "misses", "write_hits", "write_misses")
 
     def __init__(self, lines: int, ways: int = 0) -> None:
-        """`lines` in sets of `ways` each (0: one set with all of them)."""
+        """`lines` in sets of `ways` each; 0: one set with all of them."""
         self.ways = ways or max(1, lines)
         self.count = max(1, lines // self.ways) if lines else 0
         self.sets: list[dict[int, int]] = [{} for _ in range(self.count)]
         self.hits = self.misses = self.write_hits = self.write_misses = 0
+
+    @classmethod
+    def of(cls, machine: Machine, nbytes: int) -> SectoredL1:
+        """The L1 of `nbytes` that this machine has."""
+        shape = geometry(machine, nbytes)
+        return cls(shape.lines, shape.ways)
 
     def read(self, sectors: Sequence[int]) -> list[int]:
         """The sectors that have to be fetched; they count as present afterwards (a second request waits for the same fetch)."""

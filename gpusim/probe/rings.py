@@ -87,30 +87,31 @@ class Chip:
         self.start = int(offsets[0])
 
     def begin(self, kernel: Any, ctas: int, threads: int, *args: Any, shared: int = 0, **options: Any) -> Begun:
-        """A launch of `kernel(ring, *args)` whose accesses have been made; numbers are 32 bits wide where that is enough."""
+        """A launch of `kernel(ring, *args)`; numbers are 32 bits wide where that is enough."""
         values = tuple(np.int32(a) if isinstance(a, int) and abs(a) < 2**31 else a for a in args)
         geometry = Geometry((ctas, 1, 1), (threads, 1, 1), shared)
-        begun = begin(kernel, geometry, (self.words, *values), self.spec, state=self.state, **options)
-        begun.execute(values=False)
-        return begun
+        return begin(kernel, geometry, (self.words, *values), self.spec, state=self.state, exact=True, **options)
 
     def sweep(self, step: int, *, sms: int = 1) -> None:
         """One SM reads a word of every `step` bytes of the ring, or `sms` of them read all of it. No more than the last `capacity` bytes: whatever
-        L2 held before them is gone. How long it takes does not matter, so it is not timed."""
+        L2 held before them is gone. How long it takes does not matter, so no SM is timed."""
         end = self.ring.nbytes // POINTER
         first = max(0, end - self.spec.l2.capacity * max(1, step // 128) // POINTER)
         sink = ArraySpec((2,), "uint64")
         if sms > 1:
-            self.begin(latency.touch_all, sms, latency.THREADS, first, end, sink)
+            begun = self.begin(latency.touch_all, sms, latency.THREADS, first, end, sink)
         else:
-            self.begin(latency.touch, 1, latency.THREADS, first, end, step // POINTER, sink)
+            begun = self.begin(latency.touch, 1, latency.THREADS, first, end, step // POINTER, sink)
+        begun.loads = ()
+        begun.execute(values=False)
 
     def walk(self, load: str, warm: int, steps: int, shared: int = 0) -> float:
         """Cycles of a step: of `steps` behind `warm` ones, both rounded up to whole passes. shared: bytes of shared memory that the CTA has."""
         passes = -(-steps // latency.STEPS)
         sink = ArraySpec((2,), "uint64")
         kernel, before = latency.chase(load), -(-warm // latency.STEPS)
-        begun = self.begin(kernel, 1, 1, np.uint64(self.start), before, passes + SPARE, sink, shared=shared, exact=True)
+        begun = self.begin(kernel, 1, 1, np.uint64(self.start), before, passes + SPARE, sink, shared=shared)
+        begun.execute(values=False)
         return per_pass(begun.result(timeline=True).run, passes) / latency.STEPS
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.parts.l1 import SectoredL1, carved, geometry
+from gpusim.parts.l1 import SectoredL1, capacity, carved, geometry
 from gpusim.spec.load import load_spec
 from gpusim.spec.resolve import Machine, resolve
 
@@ -27,8 +27,7 @@ def chase(l1: SectoredL1, lines: int) -> float:
 
 
 def of(shared: int) -> SectoredL1:
-    size = geometry(h200(), shared)
-    return SectoredL1(size.lines, size.ways)
+    return SectoredL1.of(h200(), capacity(h200(), shared))
 
 
 @pytest.mark.parametrize(("shared", "capacity", "ways"), [(1024, 240.75, 3), (228 * 1024, 20.75, 1)])
@@ -41,7 +40,7 @@ def test_a_chase_misses_all_lines_of_the_sets_that_overflow(shared: int, capacit
 
 
 def test_more_shared_memory_never_leaves_more_l1() -> None:
-    lines = [geometry(h200(), kib * 1024).lines for kib in range(256)]
+    lines = [geometry(h200(), capacity(h200(), kib * 1024)).lines for kib in range(256)]
     assert lines == sorted(lines, reverse=True) and lines[1] > 1900 and lines[-1] == 0
     assert carved(9 * 1024, (8192, 16384)) == 16384 and carved(9 * 1024, ()) == 9 * 1024
 
