@@ -158,7 +158,11 @@ def _hold(instr: Instr, pipe: str, machine: Machine) -> float:
     """Cycles until the pipe takes the next instruction."""
     if instr.op in MATRIX:
         return interval(instr, machine)
-    return issue_cycles(instr, machine) if instr.op in WARPGROUP else _pick(machine.simt.interval, instr.op, pipe)
+    if instr.op in WARPGROUP:
+        return issue_cycles(instr, machine)
+    table = machine.simt.interval
+    wide = table.get(f"{instr.op}.{instr.bits}")
+    return _pick(table, instr.op, pipe) if wide is None else wide
 
 
 def _reads(instrs: Sequence[Instr], uses: _Registers, ports: int) -> list[tuple[int, int, bool]]:
