@@ -6,13 +6,14 @@ YAML and is kept in `GpuSpec.provenance`. Nothing here is derived: `resolve.py` 
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gpusim.spec.units import Bytes, BytesPerSecond, Fraction, Hertz, Nanoseconds, OpsPerSecond, Plain
 
 Count = Annotated[int, Plain, Field(gt=0)]
+HbmStandard = Literal["HBM2", "HBM2e", "HBM3", "HBM3e"]
 Half = Annotated[int, Plain, Field(ge=0, le=1)]
 Cycles = Annotated[float, Plain, Field(ge=0, json_schema_extra={"unit": "cycles"})]
 BytesPerCycle = Annotated[float, Plain, Field(gt=0, json_schema_extra={"unit": "B/cycle"})]
@@ -174,14 +175,22 @@ class L2(Part):
 
 
 class Dram(Part):
-    standard: str = Field(description="HBM2, HBM2e, HBM3, HBM3e")
+    """High-bandwidth memory. What its standard says of commands and banks is a row of `spec/hbm.py`."""
+
+    standard: HbmStandard = Field(description="HBM2, HBM2e, HBM3, HBM3e")
     capacity: Bytes = Field(description="all of device memory")
-    bandwidth: BytesPerSecond = Field(description="pin bandwidth")
+    bandwidth: BytesPerSecond = Field(description="pin bandwidth of all channels together")
+    stacks: Count = Field(description="stacks of DRAM dies")
+    channels: Count = Field(description="channels in use, all stacks together; each is two pseudo-channels, which share the bandwidth evenly")
     efficiency: Fraction = Field(description="share of the pin bandwidth that long reads reach")
     mixed_loss: Fraction = Field(description="share of the bandwidth lost to turnaround when half of the traffic is writes")
     latency: Nanoseconds = Field(description="added to an L2 access that misses at the line's home")
     burst_spread: Nanoseconds = Field(description="how much later than the mean the last line of a burst of many lines arrives (banks, refresh)")
-    atom: Bytes = Field(gt=0, description="smallest piece moved")
+    atom: Bytes = Field(gt=0, description="smallest piece read: two bursts")
+    piece: Bytes = Field(gt=0, description="consecutive bytes in one row of one pseudo-channel; the next ones lie elsewhere")
+    activate_window: Nanoseconds = Field(description="a pseudo-channel activates at most four rows in this time (tFAW)")
+    open_share: Fraction = Field(description="probability that another atom of a piece comes while its row is still open")
+    write_batch: Count = Field(description="pieces of writes that a pseudo-channel gathers before it turns its bus around")
 
 
 class Launch(Part):

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpusim.errors import GpusimError
-from gpusim.spec.device import GpuSpec, MmaSync, Simt, Wgmma
+from gpusim.spec.device import Dram, GpuSpec, MmaSync, Simt, Wgmma
+from gpusim.spec.hbm import hbm_timings
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,35 @@ class Noc:
     near: tuple[float, ...]
     far: tuple[float, ...]
     spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class DramTimes:
+    """Device memory at one SM clock: cycles, bytes, bytes per cycle. What the fields mean for time: parts/dram.py.
+
+    rate: what long reads reach, whole chip. turnaround: that the bus moves nothing while it turns from reading to writing and back.
+    refresh_interval: between refreshes of any two banks of a pseudo-channel; refresh: that a bank is away. row_open, row_miss, row_conflict:
+    from the first command to the last beat of a burst whose row is open, whose bank is closed, whose bank has another row open.
+    """
+
+    pseudo_channels: int
+    rate: float
+    atom: int
+    burst: int
+    piece: int
+    banks: int
+    open_share: float
+    activate_window: float
+    activate_gap: float
+    turnaround: float
+    write_batch: float
+    refresh_interval: float
+    refresh_gap: float
+    refresh: float
+    latency: float
+    row_open: float
+    row_miss: float
+    row_conflict: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +144,7 @@ class Machine:
     dram_latency: float
     dram_spread: float
     dram_atom: int
+    dram: DramTimes
     launch_overhead: float
     launch_start: float
     start_spread: float
@@ -150,6 +181,34 @@ def _simt(simt: Simt, hz: float) -> SimtCosts:
     same = {name: getattr(simt, name) for name in SimtCosts.__dataclass_fields__ if name not in given}
     tables = {name: {key.replace("_", "."): value for key, value in same[name].items()} for name in ("interval", "latency", "gap")}
     return SimtCosts(**{**same, **tables}, **given)
+
+
+def _dram(dram: Dram, hz: float) -> DramTimes:
+    row = hbm_timings(dram.standard)
+    ns = hz * 1e-9
+    pseudo_channels = 2 * dram.channels
+    column = row.burst_bytes / dram.bandwidth * pseudo_channels * hz
+    read = row.cl * ns + column
+    return DramTimes(
+        pseudo_channels=pseudo_channels,
+        rate=dram.bandwidth * dram.efficiency / hz,
+        atom=dram.atom,
+        burst=row.burst_bytes,
+        piece=dram.piece,
+        banks=row.banks,
+        open_share=dram.open_share,
+        activate_window=dram.activate_window * ns,
+        activate_gap=row.rrd_short * ns,
+        turnaround=max(0.0, (row.read_write + row.write_read) * ns - 2.0 * column),
+        write_batch=dram.write_batch,
+        refresh_interval=row.refi / row.banks * ns,
+        refresh_gap=row.rrefd * ns,
+        refresh=row.rfc_bank * ns,
+        latency=dram.latency * ns,
+        row_open=read,
+        row_miss=read + row.rcd_read * ns,
+        row_conflict=read + (row.rp + row.rcd_read) * ns,
+    )
 
 
 def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
@@ -209,6 +268,7 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         dram_latency=dram.latency * ns,
         dram_spread=dram.burst_spread * ns,
         dram_atom=dram.atom,
+        dram=_dram(dram, hz),
         launch_overhead=spec.launch.overhead * ns,
         launch_start=spec.launch.start * ns,
         start_spread=spec.launch.start_spread * ns,

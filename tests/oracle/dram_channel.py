@@ -45,8 +45,8 @@ class Clocks:
 
 @dataclass(frozen=True)
 class Policy:
-    """reads, writes: entries of the two queues. batch: requests of one kind that are served before waiting ones of the other get their turn. seen: requests that are
-    known to the controller's input at all, oldest first. ahead: so many requests before the end of a turn rows are opened for the other kind first."""
+    """reads, writes: entries of the two queues. seen: requests, oldest first, that the controller's input holds. batch: requests of one
+    kind served before waiting ones of the other get their turn; `ahead` of them before that, rows are opened for the other kind first."""
 
     reads: int = 64
     writes: int = 64
@@ -134,11 +134,19 @@ class Channel:
 
     def _choose_kind(self) -> None:
         reads, writes = self.queues[False], self.queues[True]
-        had_turn = self.served >= self.policy.batch
-        if self.writing and (not writes or (had_turn and reads)):
+        if self.writing and (not writes or (reads and self._had_turn())):
             self.writing, self.served = False, 0
-        elif not self.writing and writes and (not reads or (had_turn and len(writes) >= self.policy.writes)):
+        elif not self.writing and writes and (not reads or (len(writes) >= self.policy.writes and self._had_turn())):
             self.writing, self.served = True, 0
+
+    def _had_turn(self) -> bool:
+        """Served what a turn holds, or near that with no open row left to serve."""
+        if self.served >= self.policy.batch:
+            return True
+        return self._near_end() and not any(self.banks[q.bank].row == q.row for q in self.queues[self.writing])
+
+    def _near_end(self) -> bool:
+        return self.served >= self.policy.batch - self.policy.ahead and bool(self.queues[not self.writing])
 
     def _step(self, t: int) -> int:
         """Issues what can go at t, at most one command on each command bus, and says when to look again."""
@@ -175,8 +183,7 @@ class Channel:
 
     def _row(self, t: int) -> int:
         soon, taken = FAR, set()
-        near_end = self.served >= self.policy.batch - self.policy.ahead and self.queues[not self.writing]
-        kinds = [not self.writing, self.writing] if near_end else [self.writing, not self.writing]
+        kinds = [not self.writing, self.writing] if self._near_end() else [self.writing, not self.writing]
         for kind in kinds:
             wanted = {(q.bank, q.row) for q in self.queues[kind]}
             for request in self.queues[kind]:
