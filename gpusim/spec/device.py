@@ -87,7 +87,9 @@ class Simt(Part):
     """How one SM issues the instructions of threads. Keys of `interval` and `latency`: a pipe, or a mnemonic that differs from its
     pipe, with "_" for "."."""
 
-    interval: dict[str, Cycles] = Field(description="cycles that a warp instruction holds its pipe of the sub-core (fma: one half of the pipe)")
+    interval: dict[str, Cycles] = Field(
+        description="cycles that a warp instruction holds its pipe of the sub-core (fma: one half of the pipe); by pipe, mnemonic, or mnemonic_bits"
+    )
     latency: dict[str, Cycles] = Field(description="cycles from issue until a dependent instruction may issue")
     gap: dict[str, Cycles] = Field(description="cycles until the warp's next instruction, dependent or not, where that is more than 1; by mnemonic")
     fma_halves: Count = Field(description="FMA pipes of a sub-core, each with 16 lanes; the second multiplies no integers")
@@ -116,7 +118,9 @@ class Simt(Part):
     l2_wait: Nanoseconds = Field(description="service time in the mean wait of a request for L2 behind other SMs' requests, M/D/1")
     dram_wait: Nanoseconds = Field(description="the same for DRAM")
     dram_jitter: Nanoseconds = Field(description="mean of the delay, exponentially distributed, of a line from DRAM while all SMs ask for lines")
-    atomic_step: Hertz = Field(description="steps of atomics per second in one slice of L2: lanes on one word one after the other, different words of a sector together")
+    atomic_step: Hertz = Field(
+        description="steps of atomics per second in one slice of L2: lanes on one word one after the other, different words of a sector together"
+    )
     atomic_rate: Hertz = Field(description="the same for all slices")
 
 
