@@ -35,6 +35,12 @@ class SimtCosts:
     queue: float
     latency_per_wavefront: float
     constant_address: float
+    constant_line: int
+    constant_cache: int
+    constant_ways: int
+    constant_miss: float
+    uniform_constants: int
+    uniform_constant_miss: float
     warp_launch: float
     warp_start: float
     warp_end: float

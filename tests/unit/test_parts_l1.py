@@ -30,13 +30,13 @@ def of(shared: int) -> SectoredL1:
     return SectoredL1.of(h200(), capacity(h200(), shared))
 
 
-@pytest.mark.parametrize(("shared", "capacity", "ways"), [(1024, 240.75, 3), (32 * 1024, 216.75, 3), (100 * 1024, 148.75, 2), (164 * 1024, 84.75, 1), (228 * 1024, 20.75, 1)])
-def test_a_chase_misses_all_lines_of_the_sets_that_overflow(shared: int, capacity: float, ways: int) -> None:
+@pytest.mark.parametrize(("kib", "capacity", "ways"), [(1, 240.75, 3), (32, 216.75, 3), (100, 148.75, 2), (164, 84.75, 1), (228, 20.75, 1)])
+def test_a_chase_misses_all_lines_of_the_sets_that_overflow(kib: int, capacity: float, ways: int) -> None:
     """(ways + 1) (F - C)/F, until every set overflows."""
     for share in (0.9, 1.05, 1.2, 2.2):
         lines = int(capacity * 8 * share)
         expected = min(1.0, max(0.0, (ways + 1) * (lines / 8 - capacity) / (lines / 8)))
-        assert chase(of(shared), lines) == pytest.approx(expected, abs=0.02)
+        assert chase(of(kib * 1024), lines) == pytest.approx(expected, abs=0.02)
 
 
 def test_more_shared_memory_never_leaves_more_l1() -> None:

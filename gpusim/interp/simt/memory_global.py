@@ -19,6 +19,10 @@ _OUTSIDE = {
 }
 
 
+#: constant arrays lie this far apart, in sectors
+CONSTANT_SECTORS = 1 << 16
+
+
 class GlobalMemory(State):
     def load_global(self, site: Site, g: Group, index: Array) -> list[Array]:
         array = self.launch.arrays[site.stmt.buffer.id]
@@ -70,6 +74,7 @@ class GlobalMemory(State):
             self.launch.counts.wavefronts[site.access] += int(waves.sum()) * times
             if len(self.record_rows):
                 recording.shared(self, site, g, waves.reshape(index.shape[0], -1))
+                recording.sectors(self, site, g, (index * data.itemsize >> 5) + site.stmt.buffer.id * CONSTANT_SECTORS)
         return [data.take(index if j == 0 else index + j) for j in range(n)]
 
     store_const = atomic_const = None
@@ -151,7 +156,6 @@ class GlobalMemory(State):
             np.not_equal(flat[1:], flat[:-1], out=fresh[1:])
             flat = flat[fresh]
         array.mark(mark, flat - (array.address >> 5))
-
 
     def _atomics(self, access: int, g: Group, byte: Array) -> int:
         """Sectors that an atomic at these addresses counts."""

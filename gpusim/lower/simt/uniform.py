@@ -3,7 +3,7 @@ split a warp."""
 
 from __future__ import annotations
 
-from gpusim.ir.simt.nodes import Op, Reg, Warp
+from gpusim.ir.simt.nodes import Load, Op, Reg, Warp
 from gpusim.ir.simt.walk import reads
 from gpusim.lower.simt.code import Branch
 from gpusim.lower.simt.flow import Flow, Item
@@ -40,6 +40,8 @@ def _varies(item: Item, regs: set[int]) -> bool:
         return True
     if isinstance(stmt, Op):
         return stmt.op.startswith(_PER_LANE) or any(isinstance(v, Reg) and v.id in regs for v in stmt.args)
+    if isinstance(stmt, Load) and stmt.buffer.space == "const":
+        return isinstance(stmt.index, Reg) and stmt.index.id in regs
     if isinstance(stmt, Warp):
         return not stmt.op.startswith(_UNIFORM_WARP)
     return bool(reads(stmt)) or not isinstance(stmt, Op)
