@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import floor
 from typing import Any
 
 from gpusim.calibrate.records import Missing, Records
@@ -56,8 +57,14 @@ def tenths(values: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def whole(value: float) -> float:
-    """Whole cycles: a chain of dependent instructions advances on clock edges; the rest is the measuring loop's own."""
+    """The nearest whole number."""
     return float(round(value))
+
+
+def whole_cycles(value: float) -> float:
+    """Whole cycles of a chain of dependent instructions, which advances on clock edges: what is over comes from the measuring loop, which only adds.
+    What is missing comes from timing several passes and is small."""
+    return float(floor(value + 0.05))
 
 
 def nearly_whole(value: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 from statistics import fmean, median
 
-from gpusim.calibrate.bench import Bench, Row, digits, nearly_whole, whole
+from gpusim.calibrate.bench import Bench, Row, digits, nearly_whole, whole, whole_cycles
 from gpusim.calibrate.formulas import Knee, asymptote, knee, line
 from gpusim.calibrate.records import Missing, Record
 
@@ -205,8 +205,8 @@ COPY, LOAD = "cp.async 16 B + wait", "ld.global.cg 16 B + st.shared"
 STAIRS = "latency/staircase, latency/dram random"
 
 ROWS: tuple[Row, ...] = (
-    Row("sm.shared_latency", "latency/shared", "4 bytes", lambda b: b.records.value("latency/shared", "cycles", bytes=4), whole),
-    Row("sm.l1_latency", "latency/l1_hit", "8 bytes", lambda b: b.records.value("latency/l1_hit", "cycles", ld="ca.u64"), whole),
+    Row("sm.shared_latency", "latency/shared", "4 bytes", lambda b: b.records.value("latency/shared", "cycles", bytes=4), whole_cycles),
+    Row("sm.l1_latency", "latency/l1_hit", "8 bytes", lambda b: b.records.value("latency/l1_hit", "cycles", ld="ca.u64"), whole_cycles),
     Row("sm.l1_ways", "latency/staircase max_l1", "misses for each byte beyond the capacity, less one", _l1_ways, whole),
     Row(
         "sm.l1_reserved",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpusim.calibrate.bench import Bench, Row, digits, lanes, nearly_whole, whole
+from gpusim.calibrate.bench import Bench, Row, digits, lanes, nearly_whole, whole, whole_cycles
 from gpusim.calibrate.formulas import line
 from gpusim.calibrate.records import Missing, Record
 
@@ -68,12 +68,27 @@ def _lsu_interval(bench: Bench) -> float:
     return bench.spec("sm.subcores") * WARP / words
 
 
+def _store_interval(bench: Bench, width: int) -> float:
+    """One warp, one store after the other."""
+    return WARP * width / bench.records.value("smem/store_bandwidth", "bytes/clk/SM", access_bytes=width, warps=1)
+
+
+def _of_store(field: str, width: int) -> Row:
+    return Row(f"simt.interval.{field}", "smem/store_bandwidth", f"one warp, {width} bytes a lane", lambda b: _store_interval(b, width), whole_cycles)
+
+
+def _matrix_load(bench: Bench) -> float:
+    """A load of four 8 x 8 matrices without conflicts, less three further wavefronts and the addition that follows."""
+    cycles = min(r.value for r in bench.records.points("smem/ldmatrix_x4", "cycles", kind="latency incl. one dependent IADD"))
+    return cycles - 3 * bench.spec("simt.latency_per_wavefront") - bench.spec("simt.latency.alu") - 2 * bench.spec("simt.pipe_change")
+
+
 def _of_interval(field: str, name: str) -> Row:
     return Row(f"simt.interval.{field}", f"alu/{name}", "sub-cores x 32 / throughput", lambda b: _interval(b, name), nearly_whole)
 
 
 def _of_latency(field: str, name: str) -> Row:
-    return Row(f"simt.latency.{field}", f"alu/{name}", "latency", lambda b: _latency(b, name), whole)
+    return Row(f"simt.latency.{field}", f"alu/{name}", "latency", lambda b: _latency(b, name), whole_cycles)
 
 
 def _lanes(field: str, name: str) -> Row:
@@ -193,7 +208,7 @@ ROWS: tuple[Row, ...] = (
     _lanes("fma_lanes", "ffma"),
     _lanes("alu_lanes", "iadd3"),
     _lanes("xu_lanes", "mufu_ex2"),
-    Row("sm.alu_latency", "alu/ffma", "latency", lambda b: _latency(b, "ffma"), whole),
+    Row("sm.alu_latency", "alu/ffma", "latency", lambda b: _latency(b, "ffma"), whole_cycles),
     Row(
         "simt.interval.fma",
         "alu/ffma",
@@ -203,43 +218,47 @@ ROWS: tuple[Row, ...] = (
     ),
     *(_of_interval(field, name) for field, name in INTERVALS.items()),
     Row("simt.interval.lsu", "smem/load_bandwidth", "sub-cores x 32 / words a cycle of 4-byte loads", _lsu_interval, nearly_whole),
+    _of_store("STS_64", 8),
+    _of_store("STS_128", 16),
     *(_of_latency(field, name) for field, name in LATENCIES.items()),
-    Row("simt.latency.lsu", "latency/shared", "4 bytes", lambda b: b.records.value("latency/shared", "cycles", bytes=4), whole),
-    Row("simt.latency.LDC", "latency/constant", "LDC, smallest footprint", lambda b: _constant(b, "LDC"), whole),
-    Row("simt.latency.ULDC", "latency/constant", "ULDC, smallest footprint", lambda b: _constant(b, "ULDC"), whole),
-    Row("simt.latency.LDL", "latency/local", "128 bytes", lambda b: b.records.value("latency/local", "cycles", bytes=128), whole),
-    Row("simt.latency.ATOMS", "smem/shared_atomic", "dependent, lanes on one word: intercept", _atoms, whole),
+    Row("simt.latency.lsu", "latency/shared", "4 bytes", lambda b: b.records.value("latency/shared", "cycles", bytes=4), whole_cycles),
+    Row("simt.latency.LDC", "latency/constant", "LDC, smallest footprint", lambda b: _constant(b, "LDC"), whole_cycles),
+    Row("simt.latency.ULDC", "latency/constant", "ULDC, smallest footprint", lambda b: _constant(b, "ULDC"), whole_cycles),
+    Row("simt.latency.LDL", "latency/local", "128 bytes", lambda b: b.records.value("latency/local", "cycles", bytes=128), whole_cycles),
+    Row("simt.latency.ATOMS", "smem/shared_atomic", "dependent, lanes on one word: intercept", _atoms, whole_cycles),
+    Row("simt.latency.ATOMS_CAST_SPIN", "latency/atomic", "shared_cas", lambda b: b.records.value("latency/atomic", "cycles", op="shared_cas"), whole_cycles),
     Row("simt.gap.MEMBAR", "latency/atomic", "fence_cta_after_st", lambda b: _fence(b, "cta"), whole),
     Row("simt.gap.ERRBAR", "latency/atomic", "fence_gpu_after_st less fence_cta_after_st", lambda b: _fence(b, "gpu") - _fence(b, "cta"), whole),
-    Row("simt.pipe_change", "alu/mufu_rcp_then_fadd", "half of the latency beyond that of xu and fma", _pipe_change, whole),
-    Row("simt.guard_latency", "alu/__expf", "latency, less three of fma, one of xu and three changes of pipe", _guard, whole),
+    Row("simt.pipe_change", "alu/mufu_rcp_then_fadd", "half of the latency beyond that of xu and fma", _pipe_change, whole_cycles),
+    Row("simt.latency.LDSM", "smem/ldmatrix_x4", "latency less three wavefronts, alu and two changes of pipe", _matrix_load, whole_cycles),
+    Row("simt.guard_latency", "alu/__expf", "latency, less three of fma, one of xu and three changes of pipe", _guard, whole_cycles),
     Row(
         "simt.latency.VOTE",
         "alu/vote_ballot_with_setp",
         "latency less simt.guard_latency",
         lambda b: _latency(b, "vote_ballot_with_setp") - b.spec("simt.guard_latency"),
-        whole,
+        whole_cycles,
     ),
     Row(
         "simt.latency.REDUX",
         "alu/redux_add_with_mov",
         "latency less that of alu and two changes of pipe",
         lambda b: _latency(b, "redux_add_with_mov") - b.spec("simt.latency.alu") - 2 * b.spec("simt.pipe_change"),
-        whole,
+        whole_cycles,
     ),
-    Row("simt.shuffle_index", "alu/shfl_idx", "latency less that of shfl_bfly", lambda b: _latency(b, "shfl_idx") - _latency(b, "shfl_bfly"), whole),
-    Row("simt.split", "divergence/lane_trip_count", "one warp: (lane+1 - all 32) / 31", _split, whole),
+    Row("simt.shuffle_index", "alu/shfl_idx", "latency less that of shfl_bfly", lambda b: _latency(b, "shfl_idx") - _latency(b, "shfl_bfly"), whole_cycles),
+    Row("simt.split", "divergence/lane_trip_count", "one warp: (lane+1 - all 32) / 31", _split, whole_cycles),
     Row("sm.barrier_per_warp", "scheduling/barrier", "__syncthreads: slope over warps", lambda b: _barrier(b)[0], nearly_whole),
     Row("sm.barrier_base", "scheduling/barrier", "__syncthreads: intercept", lambda b: _barrier(b)[1], digits),
     Row("simt.barrier", "scheduling/barrier", "sm.barrier_base less 1/16 of a predicate and a branch", _inner_barrier, digits, kind="derived"),
-    Row("simt.latency.B2R", "scheduling/barrier", "barrier.red.popc less __syncthreads and simt.guard_latency, one warp", _b2r, whole),
+    Row("simt.latency.B2R", "scheduling/barrier", "barrier.red.popc less __syncthreads and simt.guard_latency, one warp", _b2r, whole_cycles),
     *(_of_mma(key, shape) for key, shape in MMA.items()),
-    Row("tensor.mma_sync.latency", "tensor/mma_sync", MMA["bf16"] + " latency", lambda b: _mma_latency(b, MMA["bf16"]), whole),
-    Row("simt.latency.tensor", "tensor/mma_sync", MMA["bf16"] + " latency", lambda b: _mma_latency(b, MMA["bf16"]), whole),
-    Row("simt.latency.DMMA_884", "tensor/mma_sync", MMA["fp64"] + " latency", lambda b: _mma_latency(b, MMA["fp64"]), whole),
+    Row("tensor.mma_sync.latency", "tensor/mma_sync", MMA["bf16"] + " latency", lambda b: _mma_latency(b, MMA["bf16"]), whole_cycles),
+    Row("simt.latency.tensor", "tensor/mma_sync", MMA["bf16"] + " latency", lambda b: _mma_latency(b, MMA["bf16"]), whole_cycles),
+    Row("simt.latency.DMMA_884", "tensor/mma_sync", MMA["fp64"] + " latency", lambda b: _mma_latency(b, MMA["fp64"]), whole_cycles),
     *(_of_wgmma(key, kind) for key, kind in WGMMA.items()),
-    Row("tensor.wgmma.latency", "tensor/wgmma", f"A from shared memory: latency - N/2 {LOOP}", lambda b: _isolated(b, "smem"), whole),
-    Row("tensor.wgmma.register_latency", "tensor/wgmma", f"A from registers: latency - N/2 {LOOP}", lambda b: _isolated(b, "reg"), whole),
+    Row("tensor.wgmma.latency", "tensor/wgmma", f"A from shared memory: latency - N/2 {LOOP}", lambda b: _isolated(b, "smem"), whole_cycles),
+    Row("tensor.wgmma.register_latency", "tensor/wgmma", f"A from registers: latency - N/2 {LOOP}", lambda b: _isolated(b, "reg"), whole_cycles),
     Row("tensor.wgmma.register_least", "tensor/wgmma", "A from registers, fewest cycles of any shape", _register_least, nearly_whole),
     Row("tensor.wgmma.operand_per_n", "tensor/wgmma", "A from shared memory, shapes below the full rate: slope over N", lambda b: _operand(b)[0], digits),
     Row("tensor.wgmma.operand_base", "tensor/wgmma", "A from shared memory, shapes below the full rate: intercept", lambda b: _operand(b)[1], digits),

@@ -34,8 +34,8 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class Ablation:
     """sentence: what is different. fields, threads: of the Machine and of its `threads`, with the values they get; like: fields that get the value of
-    another. conflicts: whether shared memory
-    still takes more wavefronts than the bytes need. misses: whether a request still finds anything elsewhere than in the near half of L2.
+    another. conflicts: whether shared memory still takes more wavefronts than the
+    bytes need. misses: whether a request still finds anything elsewhere than in the near half of L2.
     saves: it makes launches faster, so that a budget of costs leaves it out."""
 
     sentence: str

@@ -17,6 +17,8 @@ from gpusim.validate.mapping import DEFAULT_GPU
 WIDE = {
     "l2.far_latency": (0.05, "a difference of two latencies, twice; the base's value comes from another experiment"),
     "dram.capacity": (0.07, "the base holds what is printed on the box, the driver says what can be allocated"),
+    "dram.activate_window": (0.03, "the base has whole nanoseconds"),
+    "dram.open_share": (0.04, "the base weighs the records of strides too"),
     "l2.slice_spread": (0.04, "the base has whole cycles"),
     "dram.mixed_loss": (0.05, "the base has two digits"),
 }
