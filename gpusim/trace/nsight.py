@@ -25,6 +25,8 @@ OTHER_UNIT = ("spill_bytes",)
 
 TEX, FABRIC, LTS, DRAM = "lts__t_sectors_srcunit_tex", "lts__t_sectors_srcunit_ltcfabric", "lts__t_sectors", "dram__"
 HIT_RATE = "lts__t_sector_hit_rate.pct"
+L1_LOADS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld"
+L1_HIT_RATE = "l1tex__t_sector_pipe_lsu_mem_global_op_ld_hit_rate.pct"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,10 @@ def _looked_up(profile: Numbers) -> float | None:
     return hit / (hit + missed) if hit is not None and missed is not None and hit + missed else None
 
 
+def _share(part: str, whole: str) -> Formula:
+    return lambda c: c[part] / c[whole] if part in c and c.get(whole) else None
+
+
 def _percent(formula: Formula) -> Formula:
     def percent(c: Numbers) -> float | None:
         found = formula(c)
@@ -104,6 +110,13 @@ def _percent(formula: Formula) -> Formula:
 
 #: metrics that are not one counter of ours
 DERIVED: tuple[Metric, ...] = (
+    Metric(
+        L1_HIT_RATE,
+        _percent(_share("l1_hit_sectors", "l1_load_sectors")),
+        "%",
+        "of the loads",
+        _percent(_share(f"{L1_LOADS}_lookup_hit.sum", f"{L1_LOADS}.sum")),
+    ),
     Metric(f"{TEX}.sum", l2_received, "sectors", "all that the SMs sent to L2"),
     Metric(f"{TEX}_lookup_miss.sum", l2_missed, "sectors", "fetched by the near half"),
     Metric(HIT_RATE, _percent(l2_hit_rate), "%", "hits of the near half over hits and misses, SMs only", _percent(_looked_up)),

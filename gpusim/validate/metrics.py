@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from gpusim.trace.nsight import HIT_RATE, METRICS, TEX, Metric
+from gpusim.trace.nsight import HIT_RATE, L1_HIT_RATE, L1_LOADS, METRICS, TEX, Metric
 from gpusim.validate.outcome import Outcome
 
 Numbers = Mapping[str, Any]
@@ -20,7 +20,9 @@ LEAST = {
     **{f"dram__sectors_{way}.sum": 1e7 / 32 for way in ("read", "write")},
 }
 #: metrics that are percentages of what is there: their error is a difference, in fractions of 1 (0.02 = 2 points)
-IN_POINTS = (HIT_RATE,)
+IN_POINTS = (HIT_RATE, L1_HIT_RATE)
+#: metrics that the two rates stand for: a few hits where there are next to none are no error of a hundred times
+IN_RATES = (f"{L1_LOADS}_lookup_hit.sum", f"{TEX}_op_read_lookup_hit.sum")
 #: metrics of the memory behind the SMs, which depend on what L2 held before
 BEHIND = ("lts__", "dram__")
 
@@ -60,7 +62,7 @@ def compare_metrics(outcomes: Iterable[Outcome], profiles: Mapping[str, Numbers]
     """Name -> errors, for every metric that some launch has on both sides. profiles: id of a case -> metrics of its launch.
     behind: False leaves out L2 and DRAM, for launches that began with another L2 than the profiler's."""
     pairs = [(o.id, o.counters, profiles[o.id]) for o in outcomes if o.counters and o.id in profiles]
-    wanted = [m for m in METRICS.values() if behind or not m.name.startswith(BEHIND)]
+    wanted = [m for m in METRICS.values() if m.name not in IN_RATES and (behind or not m.name.startswith(BEHIND))]
     found = [_errors(m, pairs) for m in wanted]
     return {e.name: e for e in found if e.all.cases or e.zeros[1]}
 

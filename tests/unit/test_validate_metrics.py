@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpusim.spec.load import load_spec
-from gpusim.trace.nsight import HIT_RATE, TEX
+from gpusim.trace.nsight import HIT_RATE, L1_HIT_RATE, TEX
 from gpusim.validate.cases import Case
 from gpusim.validate.metrics import compare_metrics, rows_of
 from gpusim.validate.outcome import Outcome
@@ -72,3 +72,11 @@ def test_times_of_one_profiled_launch_become_those_of_the_case() -> None:
     several = _case(launches=[launch, launch])
     assert with_times(several, spec) is several and profiled(several) is None and len(launches(several)) == 2
     assert launches(_case(launches=3)) == [] and elapsed({}) is None
+
+
+def test_a_few_hits_where_there_are_next_to_none_are_a_difference_of_rates() -> None:
+    hits = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld_lookup_hit.sum"
+    profile = {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum": 1000.0, hits: 1.0}
+    found = compare_metrics([_outcome("a", l1_load_sectors=1000, l1_hit_sectors=21)], {"a": profile})
+    assert hits not in found
+    assert found[L1_HIT_RATE].counted.worst == pytest.approx(0.02)
