@@ -103,6 +103,9 @@ def _barrier(bench: Bench, kind: str = "__syncthreads") -> tuple[float, float]:
 #: columns of B from which neither operand holds a wgmma back
 WIDE = 64
 
+#: share of misses that a footprint at the edge of a cache may have
+NEARLY = 0.05
+
 #: barriers in one pass of the measured loop
 UNROLL = 16
 
@@ -146,9 +149,21 @@ def _fence(bench: Bench, scope: str) -> float:
     return bench.records.value("latency/atomic", "cycles", op=f"fence_{scope}_after_st")
 
 
-def _constant(bench: Bench, instr: str) -> float:
-    points = bench.records.points("latency/constant", "cycles", instr=instr)
-    return float(min(points, key=lambda r: r.number("footprint")).value)
+def _constant(bench: Bench, instr: str, largest: bool = False) -> float:
+    """Cycles at the smallest footprint, which any cache holds, or at the largest."""
+    pick = max if largest else min
+    return float(pick(bench.records.points("latency/constant", "cycles", instr=instr), key=lambda r: r.number("footprint")).value)
+
+
+def _constant_miss(bench: Bench, instr: str) -> float:
+    return _constant(bench, instr, largest=True) - _constant(bench, instr)
+
+
+def _constant_cache(bench: Bench) -> float:
+    """Bytes: the largest footprint whose loads still cost (nearly) a hit."""
+    hit, miss = _constant(bench, "LDC"), _constant_miss(bench, "LDC")
+    points = bench.records.points("latency/constant", "cycles", instr="LDC")
+    return max(r.number("footprint") for r in points if r.value <= hit + miss * NEARLY)
 
 
 def _mma(bench: Bench, shape: str) -> float:
@@ -224,6 +239,9 @@ ROWS: tuple[Row, ...] = (
     Row("simt.latency.lsu", "latency/shared", "4 bytes", lambda b: b.records.value("latency/shared", "cycles", bytes=4), whole_cycles),
     Row("simt.latency.LDC", "latency/constant", "LDC, smallest footprint", lambda b: _constant(b, "LDC"), whole_cycles),
     Row("simt.latency.ULDC", "latency/constant", "ULDC, smallest footprint", lambda b: _constant(b, "ULDC"), whole_cycles),
+    Row("simt.constant_cache", "latency/constant", "LDC, largest footprint that hits", _constant_cache, whole),
+    Row("simt.constant_miss", "latency/constant", "LDC, largest footprint less smallest", lambda b: _constant_miss(b, "LDC"), whole),
+    Row("simt.uniform_constant_miss", "latency/constant", "ULDC, largest footprint less smallest", lambda b: _constant_miss(b, "ULDC"), whole),
     Row("simt.latency.LDL", "latency/local", "128 bytes", lambda b: b.records.value("latency/local", "cycles", bytes=128), whole_cycles),
     Row("simt.latency.ATOMS", "smem/shared_atomic", "dependent, lanes on one word: intercept", _atoms, whole_cycles),
     Row("simt.latency.ATOMS_CAST_SPIN", "latency/atomic", "shared_cas", lambda b: b.records.value("latency/atomic", "cycles", op="shared_cas"), whole_cycles),
