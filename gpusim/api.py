@@ -32,6 +32,7 @@ def run(
     block: int | Sequence[int] | None = None,
     args: Sequence[Any] = (),
     shared: int = 0,
+    cluster: int | Sequence[int] = 1,
     registers: int | None = None,
     values: bool = True,
     l2: str = "cold",
@@ -46,9 +47,10 @@ def run(
     model's own); exact: simulate every block and step instead of reusing equal ones.
 
     Programs of tiles: inputs are tensor name -> array of the tensor's shape; if given, the values are computed as well and stand in
-    `report.values`. CUDA kernels: grid and block are integers or up to three of them, args the arguments in order, shared the bytes of
-    dynamic shared memory, registers those of a thread (None: estimated). Arrays hold the results afterwards, also in `report.values`;
-    with values=False they stay as they are, and only what time and counters need is computed.
+    `report.values`. CUDA kernels: grid, block and cluster are integers or up to three of them, args the arguments in order, shared the bytes of
+    dynamic shared memory, cluster the blocks that run side by side and reach each other's shared memory, registers those of a thread (None:
+    estimated). Arrays hold the results afterwards, also in `report.values`; with values=False they stay as they are, and only what time and
+    counters need is computed.
     Raises GpusimError for what the device cannot do, and for what the sanitizer finds.
     """
     from gpusim.launch.run import simulate
@@ -58,8 +60,8 @@ def run(
     if not isinstance(program, Program):
         from gpusim.cuda.launching import How
 
-        return _run_simt(program, inputs, args, (grid, block, shared), How(spec, registers, options), values)
-    _only_for_kernels(grid=grid, block=block, args=args or None, shared=shared or None, registers=registers)
+        return _run_simt(program, inputs, args, (grid, block, shared), How(spec, registers, options), values, cluster)
+    _only_for_kernels(grid=grid, block=block, args=args or None, shared=shared or None, registers=registers, cluster=None if cluster == 1 else cluster)
     done = simulate(program, spec, **options.for_launch())
     if inputs is None:
         return Report(done, spec)
@@ -74,7 +76,7 @@ def _only_for_kernels(**given: Any) -> None:
         raise GpusimError(f"{', '.join(named)}: for CUDA kernels only.", hint="Leave it out: a program of tiles knows its own grid and arguments.")
 
 
-def _run_simt(kernel: Any, inputs: Any, args: Sequence[Any], shape: tuple[Any, Any, int], how: How, values: bool) -> Report:
+def _run_simt(kernel: Any, inputs: Any, args: Sequence[Any], shape: tuple[Any, Any, int], how: How, values: bool, cluster: Any) -> Report:
     from gpusim.cuda.dispatcher import Dispatcher
     from gpusim.cuda.launching import run_kernel
 
@@ -85,7 +87,7 @@ def _run_simt(kernel: Any, inputs: Any, args: Sequence[Any], shape: tuple[Any, A
             f"gs.run needs a program or a CUDA kernel, not {kernel!r}.",
             hint="Call a kernel of the library first: gs.run(gs.kernels.gemm(m=1024, n=1024, k=1024)); or put @cuda.jit above your own.",
         )
-    return run_kernel(kernel, args, *shape, how, values)
+    return run_kernel(kernel, args, *shape, how, values, cluster)
 
 
 def sweep(

@@ -116,18 +116,16 @@ class Dispatcher:
         return self._programs[named]
 
     def __getitem__(self, configuration: Any) -> Configured:
-        """kernel[grid, block], kernel[grid, block, stream], kernel[grid, block, stream, shared_bytes]."""
+        """kernel[grid, block], and behind them the stream, bytes of dynamic shared memory, blocks of a cluster."""
         self._refuse_device()
         given = configuration if isinstance(configuration, tuple) else (configuration,)
         if not 2 <= len(given) <= 5:
-            hint = "Write kernel[grid, block] or kernel[grid, block, stream, shared_bytes]."
+            hint = "Write kernel[grid, block] or kernel[grid, block, stream, shared_bytes, cluster]."
             raise GpusimError(f"{self.__name__}[...] has {len(given)} entries.", where=caller(), hint=hint)
         return self.configure(*given)
 
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0, clustersize: Any = None) -> Configured:
-        if clustersize not in (None, 1, (1, 1, 1), ()):
-            raise GpusimError("launches with clusters of blocks are not supported.", where=caller(), hint="Leave the fifth entry out.")
-        return Configured(self, griddim, blockdim, sharedmem)
+        return Configured(self, griddim, blockdim, sharedmem, clustersize or 1)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._refuse_device()
@@ -152,12 +150,12 @@ class Dispatcher:
         made = bind(given, self.names, where)
         return choose(self.signatures, made, self.__name__, where) if self.signatures else made
 
-    def launch(self, given: Sequence[Any], grid: Any, block: Any, shared: int = 0, how: How | None = None) -> Launch:
+    def launch(self, given: Sequence[Any], grid: Any, block: Any, shared: int = 0, how: How | None = None, cluster: Any = 1) -> Launch:
         """Runs the kernel on `given` (values only; the report is made when it is read)."""
         self._refuse_device()
         where = caller()
         how = how or How(current_spec())
-        self._last = launch(self, self.bound(given, where), geometry(grid, block, shared, where), how, where)
+        self._last = launch(self, self.bound(given, where), geometry(grid, block, shared, where, cluster), how, where)
         return self._last
 
     def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> ForAll:
@@ -253,9 +251,10 @@ class Configured:
     grid: Any
     block: Any
     shared: int = 0
+    cluster: Any = 1
 
     def __call__(self, *args: Any) -> None:
-        self.kernel.launch(args, self.grid, self.block, self.shared)
+        self.kernel.launch(args, self.grid, self.block, self.shared, cluster=self.cluster)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,28 @@ cp_async = Intrinsic("cp_async", "cp_async(dst, i, src, j, count, valid=None): c
 cp_async_commit = Intrinsic("cp_async_commit", "cp_async_commit(): close a group of asynchronous copies.")
 cp_async_wait = Intrinsic("cp_async_wait", "cp_async_wait(n): until at most n groups of this thread are open.")
 
+bulk_copy = Intrinsic(
+    "bulk_copy", "bulk_copy(dst, i, src, j, count, bars, k): the copy engine copies src[j:j + count] to shared dst[i:]; its bytes count at mbarrier bars[k]."
+)
+mbarrier = _space(
+    "mbarrier",
+    init="mbarrier.init(bars, i, arrivals): bars[i] of a shared uint64 array becomes a barrier of so many arrivals a phase.",
+    arrive="mbarrier.arrive(bars, i): this thread arrives.",
+    arrive_expect_tx="mbarrier.arrive_expect_tx(bars, i, bytes): arrive, and the phase waits for so many more bytes of bulk copies.",
+    expect_tx="mbarrier.expect_tx(bars, i, bytes): the phase waits for so many more bytes of bulk copies.",
+    wait="mbarrier.wait(bars, i, parity): until the phase of that parity (0, 1, 0, ...) is complete.",
+)
+cluster = _space(
+    "cluster",
+    sync="cluster.sync(): wait for all threads of the cluster.",
+    arrive="cluster.arrive(): arrive at the barrier of the cluster, with all writes so far.",
+    arrive_relaxed="cluster.arrive_relaxed(): arrive, without a word on earlier writes.",
+    wait="cluster.wait(): until all threads of the cluster have arrived.",
+    block_rank="cluster.block_rank(): number of the block in its cluster.",
+    num_blocks="cluster.num_blocks(): blocks of the cluster.",
+    map_shared="cluster.map_shared(array, rank): the same shared array of the block with that rank.",
+)
+
 # --- together
 syncthreads = Intrinsic("syncthreads", "syncthreads(): wait for all threads of the block.")
 syncthreads_count = Intrinsic("syncthreads_count", "syncthreads_count(p): barrier; how many threads have a true p.")

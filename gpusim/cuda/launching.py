@@ -33,8 +33,8 @@ def caller() -> str:
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
-def geometry(grid: Any, block: Any, shared: Any = 0, where: str = "") -> Geometry:
-    """grid and block: an integer, or up to three (x, y, z); shared: bytes of dynamic shared memory. GpusimError with what a launch allows."""
+def geometry(grid: Any, block: Any, shared: Any = 0, where: str = "", cluster: Any = 1) -> Geometry:
+    """grid, block and cluster: an integer, or up to three (x, y, z); shared: bytes of dynamic shared memory. GpusimError with what a launch allows."""
     g, b = _extents(grid, "grid", MAX_GRID, where), _extents(block, "block", MAX_BLOCK, where)
     threads = b[0] * b[1] * b[2]
     if threads > MAX_THREADS:
@@ -45,7 +45,7 @@ def geometry(grid: Any, block: Any, shared: Any = 0, where: str = "") -> Geometr
         )
     if isinstance(shared, bool) or not isinstance(shared, int | np.integer) or shared < 0:
         raise GpusimError(f"{shared!r} bytes of dynamic shared memory.", where=where, hint="Give a whole number of 0 or more.")
-    return Geometry(g, b, int(shared))
+    return Geometry(g, b, int(shared), _extents(cluster, "cluster", MAX_GRID, where))
 
 
 def _extents(given: Any, what: str, most: Sequence[int], where: str) -> tuple[int, int, int]:
@@ -104,13 +104,13 @@ def launch(kernel: Dispatcher, bound: Sequence[Bound], shape: Geometry, how: How
     return made
 
 
-def run_kernel(kernel: Dispatcher, given: Sequence[Any], grid: Any, block: Any, shared: int, how: How, values: bool) -> Report:
+def run_kernel(kernel: Dispatcher, given: Sequence[Any], grid: Any, block: Any, shared: int, how: How, values: bool, cluster: Any = 1) -> Report:
     """The report of one launch. values: compute them; else arrays stay as they are."""
     if values:
-        report: Report = kernel.launch(given, grid, block, shared, how).report
+        report: Report = kernel.launch(given, grid, block, shared, how, cluster).report
         return report
     where = caller()
-    begun = _begin(kernel, kernel.bound(given, where), geometry(grid, block, shared, where), how)
+    begun = _begin(kernel, kernel.bound(given, where), geometry(grid, block, shared, where, cluster), how)
     begun.execute(values=False)
     return _report(begun, how, None)
 

@@ -6,6 +6,7 @@ from gpusim.frontend import arrays
 from gpusim.frontend.arithmetic import apply
 from gpusim.frontend.builtin_calls import ranged
 from gpusim.frontend.calls import Call, Handler
+from gpusim.frontend.cluster_calls import CLUSTER
 from gpusim.frontend.logic import truth
 from gpusim.frontend.math_calls import cube_root
 from gpusim.frontend.matrix_calls import MATRIX
@@ -172,6 +173,7 @@ CUDA: dict[str, Handler] = {
     "grid": lambda made: _per_dimension(made, "grid"),
     "gridsize": lambda made: _per_dimension(made, "gridsize"),
     **TOGETHER,
+    **CLUSTER,
     **{op: bits(op) for op in ("popc", "brev", "clz", "ffs", "bfind")},
     "fma": _fma,
     "cbrt": _cbrt,

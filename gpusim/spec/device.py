@@ -31,6 +31,19 @@ class Clocks(Part):
     tensor: Hertz = Field(description="SM clock from the first tensor instruction on")
 
 
+class Clusters(Part):
+    """CTAs of a cluster run side by side on one GPC, meet at barriers, and reach each other's shared memory."""
+
+    max_ctas: Count = Field(description="CTAs of the largest cluster")
+    sms_per_cpc: Count = Field(description="SMs of a CPC, the part of a GPC between TPC and GPC")
+    barrier: Cycles = Field(description="from the last arrival until the warps of a CTA that is its own cluster go on, without sm.barrier_per_warp")
+    barrier_level: Cycles = Field(description="added for a cluster that spans a TPC, again for one that spans a CPC, again for a GPC")
+    fence: Cycles = Field(description="cycles of an SM for each warp that makes its writes known before it arrives")
+    own_latency: Cycles = Field(description="load from the CTA's own shared memory through an address of the cluster")
+    remote_latency: Cycles = Field(description="load from another CTA's shared memory")
+    remote_bytes_per_cycle: BytesPerCycle = Field(description="what an SM receives from other SMs of its cluster")
+
+
 class Chip(Part):
     gpc_sms: tuple[Count, ...] = Field(min_length=1, description="SMs in each GPC, in the order in which blocks are dealt to GPCs")
     gpc_half: tuple[Half, ...] = Field(description="the L2 half (0 or 1) each GPC belongs to")
@@ -38,6 +51,7 @@ class Chip(Part):
     gpc_cpc: tuple[Annotated[int, Plain, Field(ge=0)], ...] = Field(
         default=(), description="the CPC (TPCs that share a way out of the GPC) of each GPC's first TPC; the others follow in turn"
     )
+    clusters: Clusters | None = Field(default=None, description="clusters of CTAs; absent on chips without")
     sms_per_tpc: Count = Field(description="SMs that share a TPC and get consecutive blocks")
     gpcs_dealt_first: Annotated[int, Field(ge=0)] = Field(description="leading GPCs that a small grid fills before the others share the rest evenly")
     gpc_bytes_per_cycle_per_sm: BytesPerCycle = Field(description="read data L2 delivers into one GPC, distinct lines, for each of its SMs")
@@ -160,10 +174,24 @@ class Tensor(Part):
     wgmma: Wgmma | None = Field(default=None, description="warpgroup matrix instructions; absent on chips without")
 
 
+class Bulk(Part):
+    """The engine that copies pieces of global memory to shared memory, and mbarriers, at which their bytes count."""
+
+    latency: Cycles = Field(description="a bulk copy over a plain load of its last bytes, until a thread that waits for its mbarrier goes on")
+    bytes_per_cycle: BytesPerCycle = Field(description="what the engine of an SM asks for and receives")
+    interval: Cycles = Field(description="from one copy that the engine takes to the next, of different warps")
+    issue: Cycles = Field(description="from a copy to the next instruction of its thread")
+    taken: Cycles = Field(description="from a copy until its thread may use an mbarrier again")
+    mbarrier_arrive: Cycles = Field(description="from an arrival at an mbarrier until it counts")
+    mbarrier_warp: Cycles = Field(description="cycles of the SM's memory pipeline for an arrival of a warp, or for its wait")
+    mbarrier_wake: Cycles = Field(description="from the end of a phase until a warp that waits for it goes on")
+
+
 class CopyEngines(Part):
     cp_async: bool = Field(description="whether asynchronous copies from global to shared memory exist")
     cp_async_latency: Cycles = Field(description="cp.async over a plain load to the same level")
     tma: bool = Field(description="whether the bulk copy engine exists")
+    bulk: Bulk | None = Field(default=None, description="the bulk copy engine as threads use it; absent on chips without")
 
 
 class L2(Part):

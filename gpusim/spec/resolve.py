@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpusim.errors import GpusimError
-from gpusim.spec.device import Dram, GpuSpec, MmaSync, Simt, Wgmma
+from gpusim.spec.device import Bulk, Clusters, Dram, GpuSpec, MmaSync, Simt, Wgmma
 from gpusim.spec.hbm import hbm_timings
 
 
@@ -136,6 +136,8 @@ class Machine:
     wgmma: Wgmma | None
     cp_async: bool
     cp_async_latency: float
+    bulk: Bulk | None
+    clusters: Clusters | None
     halves: int
     half_bytes: float
     dirty_bytes: float
@@ -260,6 +262,8 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         wgmma=spec.tensor.wgmma,
         cp_async=spec.copy_engines.cp_async,
         cp_async_latency=spec.copy_engines.cp_async_latency,
+        bulk=spec.copy_engines.bulk,
+        clusters=spec.chip.clusters,
         halves=l2.halves,
         half_bytes=half,
         dirty_bytes=l2.capacity * l2.dirty_share / l2.halves,

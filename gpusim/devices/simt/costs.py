@@ -15,8 +15,8 @@ from gpusim.parts.icache import InstructionCache, spans_of
 from gpusim.spec.resolve import Machine
 
 #: what happens at issue beside the pipe; all but PLAIN in the order of time over the sub-cores. ENDING: a lane's end, which may let a CTA in;
-#: MATRICES: a matrix instruction of a warpgroup, or what closes a group of them; PRODUCTS: the wait for groups
-PLAIN, SHARED, BARRIER, COPIES, ENDING, GRID, MATRICES, PRODUCTS = range(8)
+#: MATRICES: a matrix instruction of a warpgroup, or what closes a group of them; PRODUCTS: the wait for groups; ASYNC: mbarriers and bulk copies
+PLAIN, SHARED, BARRIER, COPIES, ENDING, GRID, MATRICES, PRODUCTS, ASYNC, CLUSTER, FENCE = range(11)
 
 #: the FMA pipe's second half stands behind the named pipes; only what says "fma" may take it
 PIPES = ("fma", "fmaheavy", "alu", "half", "fp64", "xu", "lsu", "uniform", "branch", "tensor", "adu", "none")
@@ -29,6 +29,9 @@ _KINDS = {
     "BAR.GRID": GRID,
     "WARPGROUP.DEPBAR": PRODUCTS,
     **dict.fromkeys(WARPGROUP, MATRICES),
+    **dict.fromkeys(("SYNCS.EXCH", "SYNCS.ARRIVE", "SYNCS.PHASECHK", "UBLKCP"), ASYNC),
+    "UCGABAR_WAIT": CLUSTER,
+    "ERRBAR": FENCE,
 }
 
 #: instructions that take a predicate as an operand; all others are guarded by it, which takes longer
@@ -36,13 +39,13 @@ _PREDICATE_OPERAND = frozenset(("SEL", "FSEL", "IADD3.X", "ISETP.EX", "LEA.HI.X"
 _PREDICATE_WRITERS = frozenset(("ISETP", "ISETP.EX", "FSETP", "DSETP", "HSETP2", "PLOP3", "FCHK", "R2P"))
 _UNIFORM_RESULT = frozenset(("S2UR", "R2UR", "VOTEU", "REDUX"))
 _FAST = frozenset(("fma", "fmaheavy", "alu"))
-_LONG = frozenset(("LDG", "ATOMG", "LDL"))
+_LONG = frozenset(("LDG", "ATOMG", "LDL", "LD", "ATOM"))
 _CONSTANT = frozenset(("LDC", "ULDC"))
 
 WAIT, SHORT, LONG, IMC = (REASONS.index(r) for r in ("wait", "short_scoreboard", "long_scoreboard", "imc_miss"))
 
 #: why a warp waits behind an instruction after which it cannot go on at once; else it is "wait"
-_GAP_REASON = {"BRA": "branch_resolving", "BSYNC": "branch_resolving", "MEMBAR": "membar", "ERRBAR": "membar", "NANOSLEEP": "sleeping"}
+_GAP_REASON = {"BRA": "branch_resolving", "BSYNC": "branch_resolving", "MEMBAR": "membar", "ERRBAR": "membar", "CGAERRBAR": "membar", "NANOSLEEP": "sleeping"}
 
 #: bytes of a machine instruction
 CODE_BYTES = 16

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from gpusim.devices.simt.asynchronous import cluster_part
 from gpusim.devices.simt.costs import Issue
 from gpusim.devices.simt.memory import MemoryPath
 from gpusim.lower.simt.code import Instr
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from gpusim.devices.simt.subcore import Warp
 
 _NOTHING = Touch(-1, 0, (), 0)
+LANES, WAVEFRONT = 32, 128
 
 _SHARED = frozenset(("LDS", "LDSM", "STS", "ATOMS", "ATOMS.POPC"))
 #: bits of a load that one lane gets back in a cycle: micro.json latency/shared, one lane: 23, 23 and 24 cycles for 4, 8 and 16 bytes
@@ -26,7 +28,9 @@ class SharedPipe:
     """One data stage that takes a wavefront a cycle, in the order in which instructions are issued. A sub-core may have
     `depth` cycles of work waiting there; then it issues no more of it."""
 
-    __slots__ = ("free", "busy", "depth", "memory", "position", "handlers", "per_wavefront", "copy_latency", "constants", "per_address", "width")
+    __slots__ = (
+        "free", "busy", "depth", "memory", "position", "handlers", "per_wavefront", "copy_latency", "constants", "per_address", "width", "machine", "remote",
+    )  # fmt: skip
 
     def __init__(self, machine: Machine, memory: MemoryPath, position: dict[int, int]) -> None:
         simt = machine.simt
@@ -36,6 +40,7 @@ class SharedPipe:
         self.copy_latency = machine.cp_async_latency
         self.per_wavefront = simt.latency_per_wavefront
         self.width = machine.shared_rate
+        self.machine, self.remote = machine, 0.0
         self.constants, self.per_address = 0.0, simt.constant_address
         handlers: dict[str, Callable[[Warp, Issue, Touch, float], float]] = {
             "LDS": self._shared_load,
@@ -51,15 +56,16 @@ class SharedPipe:
             "LDL": self._local,
             "ATOMG": self._atomic,
             "RED": self._atomic,
+            "LD": self._cluster_load,
+            "ST": self._cluster_store,
+            "ATOM": self._cluster_load,
         }
         self.handlers = handlers
 
     def issue(self, warp: Warp, ins: Issue, t: float) -> tuple[float, float]:
         """(when the sub-core may send the next such instruction, when the result is there)."""
         instr = ins[12]
-        touch = _NOTHING
-        if instr.access is not None:
-            touch = warp.path.touches[warp.at][self.position[instr.access]]
+        touch = self.touch(warp, ins)
         if instr.op == "LDC":
             return self._constant(ins, touch, t)
         handler = self.handlers.get(instr.op)
@@ -74,6 +80,15 @@ class SharedPipe:
     def _port(self, op: str, touch: Touch) -> float:
         """Cycles that the sub-core is busy with the wavefronts of one access to shared memory; other sub-cores' go in between."""
         return self.per_wavefront * max(touch.wavefronts, touch.same) if op in _SHARED else 0.0
+
+    def touch(self, warp: Warp, ins: Issue) -> Touch:
+        """What the instruction touches in the warp's present block."""
+        access = ins[12].access
+        return _NOTHING if access is None else warp.path.touches[warp.at][self.position[access]]
+
+    def take(self, t: float, cycles: float) -> float:
+        """Work of so many cycles for the memory pipeline that arrives at t: when it is through."""
+        return self._stage(t, cycles)
 
     def _constant(self, ins: Issue, touch: Touch, t: float) -> tuple[float, float]:
         """Constant memory gives one address at a time to the whole SM, to all lanes that want it."""
@@ -104,6 +119,22 @@ class SharedPipe:
     def _shared_atomic(self, _warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
         waves = max(touch.wavefronts, touch.same)
         return self._stage(t, waves) - waves + ins[4] + waves * self.per_wavefront
+
+    def _cluster_load(self, _warp: Warp, _ins: Issue, touch: Any, t: float) -> float:
+        """Shared memory of the cluster. The SM gets as many requests from others as it makes, so each takes its own data stage twice."""
+        clusters = cluster_part(self.machine)
+        waves = max(touch.wavefronts, touch.same)
+        far = touch.remote > 0
+        end = self._stage(t, waves * 2 if far else waves)
+        if not far:
+            return end - waves + clusters.own_latency + (waves - 1) * self.per_wavefront
+        self.remote = max(self.remote, t) + waves * WAVEFRONT / clusters.remote_bytes_per_cycle * min(1.0, touch.lanes / LANES)
+        first = max(end - waves * 2, self.remote - WAVEFRONT / clusters.remote_bytes_per_cycle * min(1.0, touch.lanes / LANES))
+        return first + clusters.remote_latency + (waves - 1) * self.per_wavefront
+
+    def _cluster_store(self, warp: Warp, ins: Issue, touch: Any, t: float) -> float:
+        warp.drained = max(warp.drained, self._cluster_load(warp, ins, touch, t))
+        return t + 1
 
     def _load(self, _warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
         lines = max(1, len({s >> 2 for s in touch.sectors}))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import nextafter
 
-from gpusim.devices.simt.costs import BARRIER, COPIES, ENDING, GRID, MATRICES, PIPES, PRODUCTS, Compiled, Issue, caches, compile_code
+from gpusim.devices.simt.asynchronous import AsyncUnit, Mbarrier
+from gpusim.devices.simt.costs import ASYNC, BARRIER, CLUSTER, COPIES, ENDING, FENCE, GRID, MATRICES, PIPES, PRODUCTS, Compiled, Issue, caches, compile_code
 from gpusim.devices.simt.matrix import WarpgroupQueue
 from gpusim.devices.simt.memory import MemoryPath, Surroundings
 from gpusim.devices.simt.result import REASONS, CtaTimes, LineCost, Moment, SmRun
@@ -47,14 +48,17 @@ def run_sm(
     return Sm(compile_code(code, machine), ctas, ctas_per_sm, machine, memory or Surroundings(), room, timeline).run(code)
 
 
-class _Cta:
-    __slots__ = ("number", "start", "alive", "waiting", "arrived", "end", "gone")
+class Cta:
+    """A CTA in its slot. waiting: warps at a barrier; phases: its mbarriers by their place in shared memory."""
+
+    __slots__ = ("number", "start", "alive", "waiting", "arrived", "end", "gone", "phases")
 
     def __init__(self, number: int, start: float, warps: int) -> None:
         self.number, self.start, self.alive = number, start, warps
         self.waiting: list[tuple[Warp, SubCore, float]] = []
         self.arrived = 0.0
         self.end = self.gone = start
+        self.phases: dict[int, Mbarrier] = {}
 
 
 class Sm:
@@ -71,6 +75,7 @@ class Sm:
         self.throttle = [_MIO if name in ("lsu", "adu") else _MATH for name in PIPES]
         self.memory = MemoryPath(machine, around)
         self.pipe = SharedPipe(machine, self.memory, compiled.position)
+        self.asynchronous = AsyncUnit(machine, self.memory, self.pipe, self._resume)
         self.subcores = [SubCore(self) for _ in range(machine.subcores)]
         self.products = [WarpgroupQueue(machine) for _ in self.subcores]
         self.cores = {id(c): i for i, c in enumerate(self.subcores)}
@@ -78,8 +83,8 @@ class Sm:
         self.population = [0] * machine.subcores
         self.branch, self.diverged, self.switch = simt.branch, simt.branch + simt.split, simt.side_switch
         self.cross = simt.pipe_change
-        self.fence = sum(simt.gap.get(op, 1.0) for op in ("MEMBAR", "ERRBAR"))
-        self.gathered: list[_Cta] = []
+        self.fence = sum(simt.gap.get(op, 1.0) for op in ("MEMBAR", "ERRBAR")) + machine.l2_latency
+        self.gathered: list[Cta] = []
         self.barrier_base, self.barrier_step, self.barrier_free = simt.barrier, machine.barrier_per_warp, 0.0
         self.between = max(machine.cta_change, 0.0)
         self.dispatch = machine.per_cta * around.active_sms
@@ -88,8 +93,8 @@ class Sm:
         self.upcoming = self.paths(0)
         self.woken = False
         self.life = 0.0
-        self.done: list[_Cta] = []
-        self.owner: dict[int, _Cta] = {}
+        self.done: list[Cta] = []
+        self.owner: dict[int, Cta] = {}
         self.passes = [0] * len(compiled.blocks)
         self.lanes = [0] * len(compiled.blocks)
         self.moments: list[Moment] | None = [] if timeline else None
@@ -129,7 +134,7 @@ class Sm:
         self.dispatched = start
         start = max(start, self.starting)
         self.starting = start + len(path.warps) * self.machine.simt.warp_launch
-        cta = _Cta(path.cta, start, len(path.warps))
+        cta = Cta(path.cta, start, len(path.warps))
         self.running += 1
         self.woken = True
         where = places(self.population, self.next_cta, len(path.warps))
@@ -179,8 +184,13 @@ class Sm:
 
     def shared(self, core: SubCore, warp: Warp, ins: Issue, t: float) -> bool:
         """Issue an instruction that the SM's shared parts execute. True: the warp waits for others and comes back later."""
-        if ins[0] in (BARRIER, GRID):
+        if ins[0] in (BARRIER, GRID, CLUSTER):
             self._arrive(core, warp, ins, t)
+            return True
+        if ins[0] == ASYNC:
+            return self.asynchronous.issue(core, warp, ins, t, self.owner[warp.age])
+        if ins[0] == FENCE:
+            core.advance(warp, t, self.asynchronous.fence(warp, t, ins[11]), ins[13])
             return True
         if ins[0] == COPIES:
             landed = max(warp.groups[: len(warp.groups) - ins[12].bits], default=t)
@@ -225,10 +235,11 @@ class Sm:
         if len(cta.waiting) == cta.alive:
             self._meet(cta)
 
-    def _meet(self, cta: _Cta) -> None:
+    def _meet(self, cta: Cta) -> None:
         """All warps of the CTA are at a barrier. At one of the grid it waits for the other CTAs; those of other SMs do as these do."""
-        if cta.waiting[0][0].ins[0] == BARRIER:
-            self._release(cta, cta.arrived + self.barrier_base)
+        first = cta.waiting[0][0].ins
+        if first[0] != GRID:
+            self._release(cta, cta.arrived + (self.barrier_base if first[0] == BARRIER else self.asynchronous.barrier(first[12].bits)))
             return
         self.gathered.append(cta)
         if len(self.gathered) == self.running:
@@ -238,7 +249,7 @@ class Sm:
             for one in together:
                 self._release(one, now)
 
-    def _release(self, cta: _Cta, now: float) -> None:
+    def _release(self, cta: Cta, now: float) -> None:
         waiting, cta.waiting = cta.waiting, []
         self.woken = True
         for warp, core, t in waiting:
@@ -246,6 +257,14 @@ class Sm:
             core.advance(warp, t, now - t, _BARRIER_STALL)
             if warp.ready < core.time:
                 core.time = warp.ready
+
+    def _resume(self, warp: Warp, core: SubCore, since: float, now: float, why: int) -> None:
+        """A warp that waited alone since `since` goes on."""
+        self.woken = True
+        core.parked -= 1
+        core.advance(warp, since, now - since, why)
+        if warp.ready < core.time:
+            core.time = warp.ready
 
     def _exit(self, warp: Warp, t: float) -> None:
         cta = self.owner.pop(warp.age)

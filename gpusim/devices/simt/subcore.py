@@ -28,7 +28,7 @@ class Warp:
 
     __slots__ = (
         "age", "cta", "number", "path", "block", "code", "at", "pc", "ins", "ready", "why", "last", "regs", "drained", "subcore", "copies", "groups",
-        "products", "product_groups",
+        "products", "product_groups", "born",
     )  # fmt: skip
 
     ins: Issue
@@ -41,7 +41,7 @@ class Warp:
         self.ready = self.last = self.drained = start
         self.why = WAIT
         self.regs = [start] * registers
-        self.copies = self.products = start
+        self.copies = self.products = self.born = start
         self.groups: list[float] = []
         self.product_groups: list[float] = []
 

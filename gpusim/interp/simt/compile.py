@@ -15,7 +15,7 @@ import numpy as np
 from gpusim.interp.simt import arith
 from gpusim.interp.simt.arith import DIVISIONS, DTYPES, TEMPLATES, is_int
 from gpusim.interp.simt.groups import Group
-from gpusim.interp.simt.liveness import Ops, exposed, live_out, read, segments, walk, written
+from gpusim.interp.simt.liveness import Ops, Stop, exposed, live_out, read, segments, walk, written
 from gpusim.ir.simt.nodes import (
     Assert,
     AsyncCommit,
@@ -24,11 +24,13 @@ from gpusim.ir.simt.nodes import (
     Atomic,
     Barrier,
     Buffer,
+    BulkCopy,
     Fence,
     If,
     Imm,
     LdMatrix,
     Load,
+    Mbarrier,
     Mma,
     Op,
     Print,
@@ -42,7 +44,7 @@ from gpusim.ir.simt.nodes import (
 from gpusim.ir.simt.ops import OPS
 from gpusim.lower.simt.code import Block, Branch, Code
 
-MEMORY = (Load, Store, Atomic, AsyncCopy, LdMatrix)
+MEMORY = (Load, Store, Atomic, AsyncCopy, LdMatrix, BulkCopy, Mbarrier)
 SHIFTS = {"shl": "np.left_shift({0}, {1}, dtype={0}.dtype, casting='unsafe')", "shr": "np.right_shift({0}, {1}, dtype={0}.dtype, casting='unsafe')"}
 
 
@@ -64,7 +66,7 @@ class Piece:
     """`run(machine, group)` gives the branch condition or None; `barrier` follows it."""
 
     run: Any
-    barrier: Barrier | None
+    barrier: Stop | None
     site: Site | None
     source: str
 
@@ -250,6 +252,9 @@ class _Writer:
             Atomic: ("index", "args"),
             Warp: ("args",),
             AsyncCopy: ("target_index", "source_index", "valid"),
+            BulkCopy: ("target_index", "source_index", "count", "barrier_index"),
+            Mbarrier: ("index", "value"),
+            Barrier: (),
             LdMatrix: ("index",),
             Mma: ("a", "b", "c"),
             Wgmma: ("a", "start", "at", "c"),
@@ -269,6 +274,8 @@ _CALLS: dict[type, str] = {
     AsyncCopy: "async_copy",
     AsyncCommit: "async_commit",
     AsyncWait: "async_wait",
+    BulkCopy: "bulk_copy",
+    Barrier: "cluster_arrive",
     LdMatrix: "ldmatrix",
     Mma: "mma",
     Wgmma: "wgmma",
@@ -286,6 +293,8 @@ def _call(stmt: Any) -> str:
     if isinstance(stmt, (Load, Store, Atomic)):
         kind = type(stmt).__name__.lower()
         return f"{kind}_{stmt.buffer.space}"
+    if isinstance(stmt, Mbarrier):
+        return f"mbarrier_{stmt.op}"
     return _CALLS[type(stmt)]
 
 

@@ -39,6 +39,7 @@ class Copies(Warpgroups):
         super().__init__(launch, ctas)
         self.open: list[Copy] = []
         self.batches: list[Batch] = []
+        self.flying: dict[tuple[int, int], Any] = {}  # bulk copies by the mbarrier (row, number) they count at
 
     def async_copy(self, site: Site, g: Group, target: Array, source: Array, valid: Array | None = None) -> None:
         stmt = site.stmt
@@ -88,7 +89,7 @@ class Copies(Warpgroups):
         else:
             self._wait_by_lane(g, pending)
         self.changes += 1
-        self.shadow.in_flight = bool(self.open or any(b.copies for b in self.batches))
+        self.shadow.in_flight = bool(self.open or self.flying or any(b.copies for b in self.batches))
 
     def _wait_by_lane(self, g: Group, pending: int) -> None:
         younger = np.zeros(self.space.ctas * self.space.threads, np.int64)

@@ -11,6 +11,7 @@ import numpy as np
 
 from gpusim.errors import GpusimError
 from gpusim.interp.simt.arith import DTYPES
+from gpusim.interp.simt.cluster import by_clusters
 from gpusim.interp.simt.compile import Compiled, compile_code
 from gpusim.interp.simt.flow import Flow, analyse
 from gpusim.interp.simt.launch import Launch, Watch, bind, parameters
@@ -80,8 +81,8 @@ def execute(
 ) -> Executed:
     """Run the kernel; arrays among the arguments are changed in place.
 
-    `ctas`: linear numbers of the CTAs to run (x fastest), all by default. `record`: those of them whose paths are wanted. `shared`: dynamic
-    shared memory in bytes (default: the geometry's). `written`: argument number -> bool array with shape and layout of the
+    `ctas`: linear numbers of the CTAs to run (x fastest), all by default; of a cluster, all CTAs run. `record`: those of them whose paths are
+    wanted. `shared`: dynamic shared memory in bytes (default: the geometry's). `written`: argument number -> bool array with shape and layout of the
     argument, True where it holds something; stores mark it. Other arrays hold something everywhere. `work`: note how much each CTA does.
     `watch`: is told of every access to global memory. `addresses`: argument number -> byte address of its first element (default: arrays
     stand behind each other).
@@ -131,6 +132,9 @@ def _chunks(ctas: Any, launch: Launch, flow: Flow) -> Iterator[Any]:
     local = sum(int(np.prod(b.shape)) * DTYPES[b.dtype].itemsize for b in launch.program.buffers if b.space == "local" and b.shape)
     cta = max(launch.shared_bytes, local * launch.geometry.threads, 1)
     step = max(1, len(ctas) if flow.together else min(lanes // launch.geometry.threads, MEMORY // cta))
+    if launch.geometry.cluster_ctas > 1:
+        yield from by_clusters(launch.geometry, ctas, step)
+        return
     small = len(ctas) * launch.geometry.threads <= SMALL
     pieces = [ctas]
     if not (small or flow.resident or any(isinstance(site.stmt, (Atomic, Print)) for site in launch.compiled.sites)):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, TypeGuard
 
-from gpusim.ir.simt.nodes import Barrier, If, Reg
+from gpusim.ir.simt.nodes import Barrier, If, Mbarrier, Reg
 from gpusim.lower.simt.code import Block, Branch, Code, End, Jump
 
 Ops = tuple[Any, ...]
@@ -64,14 +64,19 @@ def exposed(ops: Ops) -> tuple[dict[int, Reg], dict[int, Reg]]:
     return uses, defs
 
 
-def meets(stmt: Any) -> TypeGuard[Barrier]:
-    """A barrier for more than one warp."""
-    return isinstance(stmt, Barrier) and stmt.kind != "warp"
+Stop = Barrier | Mbarrier
 
 
-def segments(block: Block) -> list[tuple[Ops, Barrier | None]]:
-    """The block cut behind every barrier of the CTA or of the grid."""
-    out: list[tuple[Ops, Barrier | None]] = []
+def meets(stmt: Any) -> TypeGuard[Stop]:
+    """A barrier for more than one warp at which lanes wait."""
+    if isinstance(stmt, Barrier):
+        return stmt.kind not in ("warp", "cluster.arrive")
+    return isinstance(stmt, Mbarrier) and stmt.op == "wait"
+
+
+def segments(block: Block) -> list[tuple[Ops, Stop | None]]:
+    """The block cut behind every statement at which lanes wait for others."""
+    out: list[tuple[Ops, Stop | None]] = []
     part: list[Any] = []
     for stmt in block.ops:
         if meets(stmt):

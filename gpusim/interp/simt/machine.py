@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from gpusim.interp.simt.cluster import Clusters
 from gpusim.interp.simt.compile import Site
-from gpusim.interp.simt.copies import Copies
 from gpusim.interp.simt.groups import Group
 from gpusim.interp.simt.state import at
 
 Array = Any
 
 
-class Machine(Copies):
+class Machine(Clusters):
     def show(self, site: Site, g: Group, *values: Array) -> None:
         """print: one line per lane, in the order of lanes."""
         for r in range(g.shape[0]):

@@ -16,7 +16,8 @@ from gpusim.interp.simt.compile import Piece, constant
 from gpusim.interp.simt.flow import Flow
 from gpusim.interp.simt.groups import Group, union
 from gpusim.interp.simt.machine import Machine
-from gpusim.ir.simt.nodes import Reg
+from gpusim.interp.simt.waits import Waits
+from gpusim.ir.simt.nodes import Barrier, Reg
 from gpusim.lower.simt.code import Branch, Jump
 
 Array = Any
@@ -40,6 +41,7 @@ class Scheduler:
         self.strayed: Array | None = None
         self.idle_passes, self.spun, self.seen = 0, 0, 0
         self.next_look = 0
+        self.waits = Waits(machine)
         self.snapshots: dict[int, tuple[int, dict[int, Array]]] = {}
         self.last: Key = (-1, 0)
 
@@ -50,8 +52,12 @@ class Scheduler:
             self.last = key
             group = union(self.m.space, self.pending.pop(key))
             self._run(key, group)
+            for ready in self.waits.released():
+                self._push(*ready)
+        self.waits.check()
         if self.parked:
             self._never_met()
+        self.m.check_landed()
 
     def _push(self, key: Key, group: Group) -> None:
         self.pending.setdefault(key, []).append(group)
@@ -73,9 +79,13 @@ class Scheduler:
         pieces = self.compiled.pieces[block]
         cond = pieces[part].run(self.m, g)
         while pieces[part].barrier is not None:
-            if not self._barrier((block, part), pieces[part], g):
+            if self.waits.concerns(pieces[part]):
+                through = self.waits.through((block, part), pieces[part], g)
+            else:
+                through = g if self._barrier((block, part), pieces[part], g) else None
+            if through is None:
                 return
-            part += 1
+            g, part = through, part + 1
             cond = pieces[part].run(self.m, g)
         end = self.blocks[block].end
         if isinstance(end, Jump):
@@ -131,6 +141,7 @@ class Scheduler:
     def _exit(self, block: int, g: Group) -> None:
         self.live = self.live - g.per_cta
         self.m.changes += 1
+        self.m.ended(g)
         if not self.parked:
             return
         if self.strayed is not None:
@@ -147,7 +158,7 @@ class Scheduler:
 
     def _of_grid(self, key: Key) -> bool:
         barrier = self.compiled.pieces[key[0]][key[1]].barrier
-        return barrier is not None and barrier.kind == "grid"
+        return isinstance(barrier, Barrier) and barrier.kind == "grid"
 
     def _complete(self, key: Key, arrived: Array) -> Array:
         """CTAs that may go on if so many of their lanes are at this barrier."""
@@ -169,7 +180,7 @@ class Scheduler:
 
     def _pass(self, piece: Piece, g: Group) -> None:
         barrier = piece.barrier
-        assert barrier is not None
+        assert isinstance(barrier, Barrier)
         self.m.shadow.next_epoch(g)
         self.m.changes += 1
         if not barrier.op or barrier.dst is None or barrier.value is None:

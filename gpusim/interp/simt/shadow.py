@@ -154,3 +154,20 @@ class Shadow:
         self.table("flight")[spot] = -1
         self.table("write")[spot] = key
         self.table("write_site")[spot] = site
+
+    def remote(self, rows: Array, cells: list[Array], how: str, site: int) -> Finding | None:
+        """Lanes of other CTAs touch cells of the CTAs `rows`: how is "read", "write" or "atomic". They count as several warps of that CTA."""
+        self._expand()
+        floor = self.epochs[rows] * np.int32(64)
+        key = floor + np.int32(MANY)
+        clashes = {"read": ("write", "atomic"), "write": ("read", "atomic", "write"), "atomic": ("read", "write")}[how]
+        for cell in cells:
+            spot = rows * self.cells + cell
+            found = self._early(spot, self.table("write").take(spot)) if how != "write" else None
+            for name in clashes:
+                found = found or self._clash(name, spot, key, floor, name)
+            if found is not None:
+                return found
+            self.table(how)[spot] = key
+            self.table(how + "_site")[spot] = site
+        return None

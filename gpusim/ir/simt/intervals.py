@@ -45,7 +45,9 @@ def analyse(program: SimtProgram, facts: LaunchFacts) -> Analysis:
 
 def _coordinates(facts: LaunchFacts) -> dict[str, Range]:
     g = facts.geometry
-    out: dict[str, Range] = {"laneid": (0, 31), "warpid": (0, g.warps - 1)}
+    out: dict[str, Range] = {
+        "laneid": (0, 31), "warpid": (0, g.warps - 1), "clusterrank": (0, g.cluster_ctas - 1), "clustersize": (g.cluster_ctas,) * 2,
+    }  # fmt: skip
     for axis, block, grid in zip("xyz", g.block, g.grid, strict=True):
         out |= {f"tid.{axis}": (0, block - 1), f"ntid.{axis}": (block, block), f"ctaid.{axis}": (0, grid - 1), f"nctaid.{axis}": (grid, grid)}
     return out

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpusim.ir.simt.asynchronous import BulkCopy as BulkCopy
+from gpusim.ir.simt.asynchronous import Mbarrier as Mbarrier
 from gpusim.ir.simt.matrix_nodes import LdMatrix as LdMatrix
 from gpusim.ir.simt.matrix_nodes import Mma as Mma
 from gpusim.ir.simt.matrix_nodes import Warpgroup as Warpgroup
@@ -214,7 +216,8 @@ class Return:
     line: int = 0
 
 
-Simple = Op | Load | Store | Atomic | Warp | Barrier | Fence | AsyncCopy | AsyncCommit | AsyncWait | LdMatrix | Mma | Wgmma | Warpgroup | Print | Assert | Sleep
+Memory = Load | Store | Atomic | AsyncCopy | BulkCopy | Mbarrier | LdMatrix
+Simple = Op | Memory | Warp | Barrier | Fence | AsyncCommit | AsyncWait | Mma | Wgmma | Warpgroup | Print | Assert | Sleep
 Stmt = Simple | If | For | While | Break | Continue | Return
 
 
@@ -255,11 +258,17 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 
 @dataclass(frozen=True, slots=True)
 class Geometry:
-    """Of one launch. grid and block are (x, y, z); shared_bytes: dynamic shared memory."""
+    """Of one launch. grid, block and cluster are (x, y, z); shared_bytes: dynamic shared memory; cluster: CTAs that run side by side."""
 
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared_bytes: int = 0
+    cluster: tuple[int, int, int] = (1, 1, 1)
+
+    @property
+    def cluster_ctas(self) -> int:
+        """CTAs of a cluster."""
+        return self.cluster[0] * self.cluster[1] * self.cluster[2]
 
     @property
     def ctas(self) -> int:

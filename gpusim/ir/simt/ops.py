@@ -22,6 +22,7 @@ def _rows(arity: int, result: str, names: str) -> dict[str, Rule]:
 OPS: dict[str, Rule] = {
     # coordinates; uniform or per lane
     **_rows(0, "dst", "tid.x tid.y tid.z ntid.x ntid.y ntid.z ctaid.x ctaid.y ctaid.z nctaid.x nctaid.y nctaid.z laneid warpid clock globaltimer smid"),
+    **_rows(0, "dst", "clusterrank clustersize"),
     **_rows(1, "same", "mov neg abs not sqrt rsqrt rcp floor ceil trunc round"),
     **_rows(1, "same", "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc gamma lgamma"),
     # one instruction of the special function unit, ftz, about 2 ulp; computed here like the exact function and rounded

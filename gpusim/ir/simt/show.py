@@ -98,6 +98,15 @@ def _copy(s: n.AsyncCopy) -> str:
     return f"copy.async {_span(s.target.name, s.target_index, s.count)} = {_span(s.source.name, s.source_index, s.count)}{valid}"
 
 
+def _bulk(s: n.BulkCopy) -> str:
+    target, source, barrier = (
+        f"{s.target.name}[{value(s.target_index)}]",
+        f"{s.source.name}[{value(s.source_index)}]",
+        f"{s.barrier.name}[{value(s.barrier_index)}]",
+    )
+    return f"copy.bulk {target} = {source}, {value(s.count)}, at {barrier}"
+
+
 def _matrix(s: n.LdMatrix) -> str:
     return f"{_target(s.dst)}ldmatrix{'.trans' if s.trans else ''} {s.buffer.name}[{value(s.index)}]"
 
@@ -123,6 +132,8 @@ _SIMPLE: dict[type, Callable[[Any], str]] = {
     n.AsyncCopy: _copy,
     n.AsyncCommit: lambda s: "copy.commit",
     n.AsyncWait: lambda s: f"copy.wait {s.pending}",
+    n.BulkCopy: _bulk,
+    n.Mbarrier: lambda s: f"mbarrier.{s.op} {s.buffer.name}[{value(s.index)}] ({value(s.value)})",
     n.LdMatrix: _matrix,
     n.Mma: _mma,
     n.Wgmma: _wgmma,

@@ -11,11 +11,13 @@ from gpusim.ir.simt.nodes import (
     AsyncCopy,
     Atomic,
     Barrier,
+    BulkCopy,
     For,
     If,
     Imm,
     LdMatrix,
     Load,
+    Mbarrier,
     Mma,
     Op,
     Print,
@@ -38,6 +40,8 @@ _READS: dict[type, tuple[tuple[str, ...], tuple[str, ...]]] = {
     Warp: ((), ("args",)),
     Barrier: (("value",), ()),
     AsyncCopy: (("target_index", "source_index", "valid"), ()),
+    BulkCopy: (("target_index", "source_index", "count", "barrier_index"), ()),
+    Mbarrier: (("index", "value"), ()),
     LdMatrix: (("index",), ()),
     Mma: ((), ("a", "b", "c")),
     Wgmma: (("start", "at"), ("a", "c")),
@@ -60,7 +64,7 @@ _WRITES: dict[type, tuple[str, bool]] = {  # field, whether it holds several
     For: ("var", False),
 }
 _BODIES: dict[type, tuple[str, ...]] = {If: ("then", "orelse"), For: ("body",), While: ("head", "body")}
-_MEMORY = (Load, Store, Atomic, AsyncCopy, LdMatrix)
+_MEMORY = (Load, Store, Atomic, AsyncCopy, LdMatrix, BulkCopy, Mbarrier)
 _NOTHING: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
 
 Body = tuple[Stmt, ...]

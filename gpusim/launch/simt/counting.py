@@ -45,6 +45,11 @@ PLACES: dict[tuple[str, tuple[str, ...]], tuple[str, tuple[str, ...]]] = {
     ("global", ("red",)): ("global_red", ("requests", "sectors")),
     ("local", ("load",)): ("local_load", ("requests", "sectors")),
     ("local", ("store",)): ("local_store", ("requests", "sectors")),
+    ("global", ("bulk",)): ("bulk_copy", ("requests", "sectors")),
+    ("shared", ("mbarrier",)): ("mbarrier", ("requests",)),
+    ("cluster", ("load",)): ("cluster_load", ("requests",)),
+    ("cluster", ("store",)): ("cluster_store", ("requests",)),
+    ("cluster", ("atomic", "red")): ("cluster_atomic", ("requests",)),
     ("shared", ("load", "ldmatrix")): ("shared_load", ("requests", "wavefronts", "conflicts")),
     ("shared", ("store",)): ("shared_store", ("requests", "wavefronts", "conflicts")),
     ("shared", ("atomic", "red")): ("shared_atomic", ("requests", "wavefronts")),
@@ -139,7 +144,7 @@ def access_costs(code: Code, counts: Counts) -> tuple[AccessCost, ...]:
 def _access(a: Access, i: int, counts: Counts) -> AccessCost:
     requests, warps = int(counts.requests[i]), int(counts.warps[a.block])
     lanes = counts.lanes[a.block] / warps if warps else 0.0
-    sectors = requests * max(1, int(np.ceil(lanes * a.bytes / SECTOR)))
+    sectors = int(counts.sectors[i]) if a.kind == "bulk" else requests * max(1, int(np.ceil(lanes * a.bytes / SECTOR)))
     passes = requests * max(1, int(np.ceil(lanes * a.bytes / WAVEFRONT)))
     wavefronts = int(counts.wavefronts[i]) if a.space == "shared" else 0
     return AccessCost(

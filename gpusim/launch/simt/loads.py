@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpusim.launch.clusters import deal_clusters
 from gpusim.launch.dealing import deal
 from gpusim.spec.resolve import Machine
 
@@ -27,15 +28,15 @@ class Load:
     mean: float | None = None
 
 
-def placement(machine: Machine, ctas: int, ctas_per_sm: int) -> np.ndarray:
-    """SM of each CTA, shape [ctas]."""
-    order = np.array(deal(machine, ctas, ctas_per_sm), np.int64)
+def placement(machine: Machine, ctas: int, ctas_per_sm: int, cluster: int = 1) -> np.ndarray:
+    """SM of each CTA, shape [ctas]; of clusters, CTAs in the order of clusters."""
+    order = np.array(deal(machine, ctas, ctas_per_sm) if cluster == 1 else deal_clusters(machine, ctas // cluster, ctas_per_sm, cluster), np.int64)
     return order[np.arange(ctas) % len(order)]
 
 
-def loads(machine: Machine, ctas: int, ctas_per_sm: int) -> tuple[Load, ...]:
+def loads(machine: Machine, ctas: int, ctas_per_sm: int, cluster: int = 1) -> tuple[Load, ...]:
     """One Load for each number of CTAs that an SM can have, the longest first."""
-    sm_of = placement(machine, ctas, ctas_per_sm)
+    sm_of = placement(machine, ctas, ctas_per_sm, cluster)
     per_sm = np.bincount(sm_of, minlength=machine.sms)
     out = []
     for number in sorted(set(per_sm[per_sm > 0].tolist()), reverse=True):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpusim.ir.simt.nodes import Barrier
+from gpusim.ir.simt.nodes import Barrier, Mbarrier
 from gpusim.launch.simt.profile import successors
 from gpusim.lower.simt.code import Code
 from gpusim.trace.simt import CtaPath, WarpPath
@@ -58,7 +58,7 @@ def shape(code: Code) -> Shape:
         for to in successors(block.end):
             if to <= block.id:
                 latch[to] = max(latch.get(to, 0), block.id)
-    barriers = [b.id for b in code.blocks if any(isinstance(op, Barrier) and op.kind != "warp" for op in b.ops)]
+    barriers = [b.id for b in code.blocks if any(isinstance(op, Mbarrier) or isinstance(op, Barrier) and op.kind != "warp" for op in b.ops)]
     return Shape(latch, frozenset(head for head, last in latch.items() if any(head <= b <= last for b in barriers)))
 
 

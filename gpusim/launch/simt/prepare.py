@@ -9,8 +9,10 @@ from typing import Any
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.facts import LaunchFacts
 from gpusim.ir.simt.nodes import MAX_BLOCK, MAX_GRID, MAX_THREADS, Geometry, Mma, SimtProgram, Wgmma
+from gpusim.launch.clusters import check_cluster, check_code, resident
 from gpusim.launch.occupancy import occupancy
 from gpusim.launch.simt.args import describe, facts
+from gpusim.launch.simt.loads import loads
 from gpusim.lower.lowered import Footprint
 from gpusim.lower.simt.code import Code
 from gpusim.spec.device import GpuSpec
@@ -34,7 +36,7 @@ class Ready:
     @property
     def slots(self) -> int:
         """CTAs that run at once."""
-        return self.held.ctas_per_sm * self.machine.sms
+        return resident(self.machine, self.held.ctas_per_sm, self.geometry.cluster_ctas)
 
 
 def prepare(kernel: Any, geometry: Geometry, args: Sequence[Any], spec: GpuSpec, registers: int | None, clock_mhz: float | None) -> Ready:
@@ -62,7 +64,10 @@ def ready(code: Code, known: LaunchFacts, geometry: Geometry, spec: GpuSpec, reg
         raise GpusimError(what, where=code.program.name, hint="Use smaller shared arrays.")
     held = occupancy(Footprint(geometry.warps, code.registers, code.spills, shared), spec)
     own = spec.clocks.tensor if uses_tensor(code) else spec.clocks.boost
-    return Ready(code, known, geometry, spec, resolve(spec, clock_mhz or own / 1e6), held)
+    check_code(code, spec)
+    machine = resolve(spec, clock_mhz or own / 1e6)
+    memo = {"loads": loads(machine, geometry.ctas, held.ctas_per_sm, geometry.cluster_ctas)} if geometry.cluster_ctas > 1 else {}
+    return Ready(code, known, geometry, spec, machine, held, memo)
 
 
 def uses_tensor(code: Code) -> bool:
@@ -76,6 +81,7 @@ def check_geometry(geometry: Geometry, spec: GpuSpec) -> None:
             raise GpusimError(f"{what} = {extents}; every extent is at least 1 and at most {most}.", where=spec.name, hint=f"Give another {what}.")
     if geometry.threads > MAX_THREADS:
         raise GpusimError(f"a block of {geometry.block} has {geometry.threads} threads; {MAX_THREADS} is the most.", where=spec.name)
+    check_cluster(geometry, spec)
     if geometry.shared_bytes < 0:
         raise GpusimError(f"{geometry.shared_bytes} bytes of dynamic shared memory.", where=spec.name, hint="Give 0 or more.")
 

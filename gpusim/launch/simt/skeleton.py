@@ -9,7 +9,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gpusim.ir.simt.nodes import Assert, AsyncCopy, Atomic, If, Imm, LdMatrix, Load, Mma, Op, Print, Reg, Simple, Sleep, Store, Value, Warp, Wgmma
+from gpusim.ir.simt.nodes import (
+    Assert,
+    AsyncCopy,
+    Atomic,
+    BulkCopy,
+    If,
+    Imm,
+    LdMatrix,
+    Load,
+    Mbarrier,
+    Mma,
+    Op,
+    Print,
+    Reg,
+    Simple,
+    Sleep,
+    Store,
+    Value,
+    Warp,
+    Wgmma,
+)
 from gpusim.ir.simt.walk import memory, reads, writes
 from gpusim.launch.simt.static import Item, index_of, items
 from gpusim.lower.simt.code import Branch, Code
@@ -54,6 +74,10 @@ class _Needed:
         found: list[Value | str | None] = [index for _, index in index_of(stmt)]
         if isinstance(stmt, AsyncCopy):
             found.append(stmt.valid)
+        elif isinstance(stmt, BulkCopy):
+            found.append(stmt.count)
+        elif isinstance(stmt, Mbarrier):
+            found.append(stmt.value)
         if isinstance(stmt, Assert | Sleep) or not (memory([stmt]) or isinstance(stmt, MAKERS | Print)):
             found += reads(stmt)
         return tuple(found)
@@ -68,7 +92,7 @@ class _Needed:
                 self.buffers.add(stmt.left.id)
         if isinstance(stmt, Store | Atomic) and stmt.buffer.id in self.buffers:
             self._need(*reads(stmt))
-        if isinstance(stmt, AsyncCopy) and stmt.target.id in self.buffers:
+        if isinstance(stmt, AsyncCopy | BulkCopy) and stmt.target.id in self.buffers:
             self.buffers.add(stmt.source.id)
 
     def _decides(self, stmt: Simple) -> bool:

@@ -9,7 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gpusim.ir.simt.nodes import Assert, AsyncCopy, Atomic, Buffer, If, LdMatrix, Load, Op, Reg, Simple, Sleep, Store, Value, Warp, Wgmma
+from gpusim.ir.simt.nodes import (
+    Assert,
+    AsyncCopy,
+    Atomic,
+    Buffer,
+    BulkCopy,
+    If,
+    LdMatrix,
+    Load,
+    Mbarrier,
+    Op,
+    Reg,
+    Simple,
+    Sleep,
+    Store,
+    Value,
+    Warp,
+    Wgmma,
+)
 from gpusim.ir.simt.walk import memory, reads, writes
 from gpusim.lower.simt.code import Branch, Code
 
@@ -52,7 +70,9 @@ def index_of(stmt: Simple) -> tuple[tuple[Buffer, Value], ...]:
     """The buffers that the statement touches, each with the index."""
     if isinstance(stmt, AsyncCopy):
         return ((stmt.target, stmt.target_index), (stmt.source, stmt.source_index))
-    if isinstance(stmt, Load | Store | Atomic | LdMatrix):
+    if isinstance(stmt, BulkCopy):
+        return ((stmt.source, stmt.source_index), (stmt.target, stmt.target_index), (stmt.barrier, stmt.barrier_index))
+    if isinstance(stmt, Load | Store | Atomic | LdMatrix | Mbarrier):
         return ((stmt.buffer, stmt.index),)
     if isinstance(stmt, Wgmma):
         return ((stmt.buffer, stmt.at), *(((stmt.left, stmt.start),) if stmt.left is not None and stmt.start is not None else ()))
@@ -100,8 +120,10 @@ class _Taint:
             return Dependence(line, "whether memory is touched", origins)
         if isinstance(stmt, Assert | Sleep) and (origins := self.of(*reads(stmt))):
             return Dependence(line, "an assertion" if isinstance(stmt, Assert) else "a sleep", origins)
-        if isinstance(stmt, AsyncCopy) and (origins := self.of(stmt.valid)):
+        if isinstance(stmt, AsyncCopy | BulkCopy) and (origins := self.of(stmt.valid if isinstance(stmt, AsyncCopy) else stmt.count)):
             return Dependence(line, "how much is copied", origins)
+        if isinstance(stmt, Mbarrier) and (origins := self.of(stmt.value)):
+            return Dependence(line, "what an mbarrier waits for", origins)
         return None
 
     def _step(self, item: Item) -> None:
@@ -118,7 +140,7 @@ class _Taint:
             self._grow(self.regs, reg.id, origins)
         if isinstance(stmt, Store | Atomic) and stmt.buffer.space != "global":
             self._grow(self.held, stmt.buffer.id, origins)
-        if isinstance(stmt, AsyncCopy):
+        if isinstance(stmt, AsyncCopy | BulkCopy):
             self._grow(self.held, stmt.target.id, origins | self._content(stmt.source))
 
     def _content(self, buffer: Buffer) -> Origins:

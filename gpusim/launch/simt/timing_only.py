@@ -40,6 +40,8 @@ def execute_some(ready: Ready, args: Sequence[Any], record: Iterable[int], trace
         return _whole(ready, held, wanted, trace, work) if _few(ready) else _strata(ready, held, wanted, f"its ways depend on data (line {dependence.line})")
     held = scratch(args, ready.code.program)
     ready = without_values(ready)
+    if ready.geometry.cluster_ctas > 1:
+        return _whole(ready, held, wanted, trace) if _few(ready) else _strata(ready, held, wanted, "its CTAs form clusters")
     found = classed(ready, args, trace.addresses)
     if found is not None:
         found.walk(ready, trace)

@@ -32,7 +32,7 @@ def address(w: Writer, buffer: Buffer, index: Value, *, paired: bool = True) -> 
         return (_descriptor(w), _global(w, buffer, part, paired))
     if buffer.space == "const":
         return () if part.base is None and not part.strides else (_scaled(w, whole(w, part), itemsize(buffer.dtype), None),)
-    base = _base(w) if buffer.space == "shared" else None
+    base = _base(w) if buffer.space in ("shared", "cluster") else None
     if part.base is None and not part.strides:
         return () if base is None else (base,)
     return (_local(w, buffer, whole(w, part), base),)

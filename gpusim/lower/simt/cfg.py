@@ -15,7 +15,27 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from gpusim.errors import GpusimError
-from gpusim.ir.simt.nodes import AsyncCopy, Atomic, Break, Continue, For, If, Imm, LdMatrix, Load, Reg, Return, Simple, SimtProgram, Stmt, Store, Value, While
+from gpusim.ir.simt.nodes import (
+    AsyncCopy,
+    Atomic,
+    Break,
+    BulkCopy,
+    Continue,
+    For,
+    If,
+    Imm,
+    LdMatrix,
+    Load,
+    Mbarrier,
+    Reg,
+    Return,
+    Simple,
+    SimtProgram,
+    Stmt,
+    Store,
+    Value,
+    While,
+)
 from gpusim.ir.simt.walk import assigned, contains, itemsize, memory, writes
 from gpusim.lower.simt.code import Access, Block, Branch, Code, End, Exit, Jump, targets
 from gpusim.lower.simt.early import early
@@ -199,8 +219,12 @@ def _with_accesses(blocks: list[Block]) -> tuple[list[Block], list[Access]]:
     return out, accesses
 
 
-def _access(stmt: Load | Store | Atomic | AsyncCopy | LdMatrix, block: int) -> Access:
+def _access(stmt: Load | Store | Atomic | AsyncCopy | BulkCopy | Mbarrier | LdMatrix, block: int) -> Access:
     """A copy is listed with what it reads; `ldmatrix` with the bytes that a lane receives."""
+    if isinstance(stmt, BulkCopy):
+        return Access("bulk", stmt.source.space, stmt.source.name, itemsize(stmt.source.dtype), block, stmt.line)
+    if isinstance(stmt, Mbarrier):
+        return Access("mbarrier", stmt.buffer.space, stmt.buffer.name, itemsize(stmt.buffer.dtype), block, stmt.line)
     if isinstance(stmt, AsyncCopy):
         return Access("copy", stmt.source.space, stmt.source.name, stmt.count * itemsize(stmt.source.dtype), block, stmt.line)
     if isinstance(stmt, LdMatrix):

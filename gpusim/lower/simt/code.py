@@ -65,8 +65,8 @@ class Instr:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """A place in the code that touches memory: its statement sits in block `block`. kind: "load" "store" "atomic" "red" "copy" "ldmatrix".
-    `bytes` per lane. Several statements may never share one Access; a statement has exactly one."""
+    """A place in the code that touches memory: its statement sits in block `block`. kind: "load" "store" "atomic" "red" "copy" "ldmatrix" "bulk"
+    "mbarrier". `bytes` per lane (of a bulk copy: of an element). Several statements may never share one Access; a statement has exactly one."""
 
     kind: str
     space: str

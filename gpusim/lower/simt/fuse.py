@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gpusim.ir.simt.nodes import AsyncCopy, Atomic, Imm, LdMatrix, Load, Op, Reg, Store, Value
+from gpusim.ir.simt.nodes import AsyncCopy, Atomic, BulkCopy, Imm, LdMatrix, Load, Mbarrier, Op, Reg, Store, Value
 from gpusim.lower.simt.flow import Flow, Item
 from gpusim.lower.simt.table import FUSED, chain, kind
 
@@ -55,8 +55,10 @@ def fuse(flow: Flow) -> Fusion:
 
 def indices(stmt: object) -> tuple[Value, ...]:
     """The operands of a statement that are element indices."""
-    if isinstance(stmt, (Load, Store, Atomic, LdMatrix)):
+    if isinstance(stmt, (Load, Store, Atomic, LdMatrix, Mbarrier)):
         return (stmt.index,)
+    if isinstance(stmt, BulkCopy):
+        return (stmt.target_index, stmt.source_index, stmt.barrier_index)
     return (stmt.target_index, stmt.source_index) if isinstance(stmt, AsyncCopy) else ()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from gpusim.ir.simt.nodes import AsyncCopy, Buffer, Value
+from gpusim.ir.simt.nodes import AsyncCopy, Buffer, BulkCopy, Value
 from gpusim.lower.simt.expr import Numbers
 from gpusim.lower.simt.flow import Flow, Item
 from gpusim.lower.simt.fuse import indices
@@ -54,6 +54,8 @@ def _buffers(item: Item) -> tuple[Buffer, ...]:
     stmt = item.stmt
     if isinstance(stmt, AsyncCopy):
         return stmt.target, stmt.source
+    if isinstance(stmt, BulkCopy):
+        return stmt.target, stmt.source, stmt.barrier
     return (stmt.buffer,) if indices(stmt) else ()  # type: ignore[union-attr]
 
 

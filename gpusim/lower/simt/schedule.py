@@ -20,15 +20,17 @@ _LATENCY = {
     "I2F": 16, "F2I": 16, "POPC": 16, "FLO": 16, "DADD": 12, "DMUL": 12, "DFMA": 12, "BAR": 1, "ULDC": 3,
 }  # fmt: skip
 _FENCES = frozenset(
-    ("BAR", "BAR.RED", "BAR.GRID", "NOP", "WARPSYNC", "MEMBAR", "LDGDEPBAR", "DEPBAR", "BSYNC", "WARPGROUP.ARRIVE", "WARPGROUP.DEPBAR", "FENCE.ASYNC")
+    "BAR BAR.RED BAR.GRID NOP WARPSYNC MEMBAR LDGDEPBAR DEPBAR BSYNC WARPGROUP.ARRIVE WARPGROUP.DEPBAR FENCE.ASYNC UBLKCP CGAERRBAR "
+    "SYNCS.EXCH SYNCS.ARRIVE SYNCS.PHASECHK UCGABAR_ARV UCGABAR_WAIT".split()
 )
 #: of these, what only memory accesses and other fences keep their side of
 _LOOSE = frozenset(("NOP", "WARPGROUP.ARRIVE", "WARPGROUP.DEPBAR"))
-_MEMORY = frozenset(("LDG", "STG", "LDS", "STS", "LDL", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.POPC", "LDSM", "LDGSTS", *WARPGROUP))
-_WRITES = frozenset(("STG", "STS", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.POPC", "LDGSTS", *WARPGROUP))
+_READS = frozenset("LDG LDS LDL LDSM LD".split())
+_WRITES = frozenset(("STG", "STS", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.POPC", "LDGSTS", "ST", "ATOM", *WARPGROUP))
+_MEMORY = _READS | _WRITES
 _SPACE = {
     "LDG": "g", "STG": "g", "RED": "g", "ATOMG": "g", "LDS": "s", "STS": "s", "ATOMS": "s", "ATOMS.POPC": "s", "LDSM": "s", "LDGSTS": "s", "LDL": "l",
-    "STL": "l", **dict.fromkeys(WARPGROUP, "s"),
+    "STL": "l", "LD": "s", "ST": "s", "ATOM": "s", **dict.fromkeys(WARPGROUP, "s"),
 }  # fmt: skip
 
 

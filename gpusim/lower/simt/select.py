@@ -42,6 +42,7 @@ def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int
     flow = analyse(code)
     regs, splits = divergent(flow)
     w = _writer(flow, regs)
+    w.cluster = facts.geometry.cluster_ctas if facts is not None else 1
     for block in code.blocks:
         w.block = block.id
         _block(w, block.id)

@@ -13,10 +13,12 @@ from gpusim.ir.simt.nodes import (
     Atomic,
     Barrier,
     Buffer,
+    BulkCopy,
     Fence,
     Imm,
     LdMatrix,
     Load,
+    Mbarrier,
     Mma,
     Op,
     Print,
@@ -29,14 +31,15 @@ from gpusim.ir.simt.nodes import (
 )  # fmt: skip
 from gpusim.ir.simt.walk import counts_lanes, itemsize
 from gpusim.lower.simt.address import address
+from gpusim.lower.simt.bulk import CLUSTER_BARRIER, bulk_copy, mbarrier
 from gpusim.lower.simt.flow import Item
 from gpusim.lower.simt.matrix import ldmatrix, mma, warpgroup, wgmma
 from gpusim.lower.simt.operations import operation
 from gpusim.lower.simt.table import WARP, kind
 from gpusim.lower.simt.writer import Writer
 
-_LOADS = {"global": "LDG", "shared": "LDS", "local": "LDL"}
-_STORES = {"global": "STG", "shared": "STS", "local": "STL"}
+_LOADS = {"global": "LDG", "shared": "LDS", "local": "LDL", "cluster": "LD"}
+_STORES = {"global": "STG", "shared": "STS", "local": "STL", "cluster": "ST"}
 
 _IDLE_LOADS = 3
 
@@ -111,7 +114,7 @@ def _atomic(w: Writer, item: Item) -> None:
     if shared and kind(stmt.buffer.dtype) in "fd":
         w.emit("LDS", (w.fresh(),), srcs)
         w.emit("FADD", (w.fresh(),), values)
-    op = "ATOMS.POPC" if counts_lanes(stmt) else "ATOMS" if shared else "RED" if stmt.dst is None else "ATOMG"
+    op = "ATOM" if stmt.buffer.space == "cluster" else "ATOMS.POPC" if counts_lanes(stmt) else "ATOMS" if shared else "RED" if stmt.dst is None else "ATOMG"
     w.emit(op, dst, (*srcs, *values), access=item.access, bits=_bits(stmt.buffer, 1))
     if shared and kind(stmt.buffer.dtype) in "fd":
         w.emit("ISETP", (w.fresh(0),), dst)
@@ -156,6 +159,9 @@ def _barrier(w: Writer, item: Item) -> None:
     if stmt.kind == "warp":
         full = stmt.value is None or isinstance(stmt.value, Imm)
         w.emit("NOP" if full else "WARPSYNC", (), () if full else w.operands((stmt.value,)))
+    elif stmt.kind in CLUSTER_BARRIER:
+        for op in CLUSTER_BARRIER[stmt.kind][stmt.op]:
+            w.emit(op, bits=w.cluster)
     elif stmt.op:
         middle = w.fresh()
         w.emit("BAR.RED", (middle,), w.operands((stmt.value,)))
@@ -208,4 +214,5 @@ def _sleep(w: Writer, item: Item) -> None:
 _TABLE: dict[type, Callable[[Writer, Item], None]] = {
     Op: operation, Load: _load, Store: _store, Atomic: _atomic, AsyncCopy: _copy, LdMatrix: ldmatrix, Mma: mma, Wgmma: wgmma, Warpgroup: warpgroup, Warp: _warp,
     Barrier: _barrier, Fence: _fence, AsyncCommit: _commit, AsyncWait: _wait, Print: _print, Assert: _assert, Sleep: _sleep,
+    BulkCopy: bulk_copy, Mbarrier: mbarrier,
 }  # fmt: skip

@@ -99,7 +99,17 @@ _CONVERT = {
     "di": "F2I", "dl": "F2I", "fd": "F2F", "df": "F2F", "fh": "F2FP", "hf": "HADD2", "dh": "F2F", "hd": "HADD2 F2F", "ih": "I2F", "lh": "I2F", "hi": "F2I",
     "hl": "F2I", "bi": "SEL", "bl": "SEL", "bf": "FSEL", "bd": "FSEL", "bh": "SEL", "ib": "ISETP", "lb": "ISETP", "fb": "FSETP", "db": "DSETP", "hb": "HSETP2",
 }  # fmt: skip
-_MISC = {"pack": "PRMT", "unpack.lo": "SHF", "unpack.hi": "LOP3", "smid": "S2R.CTAID", "clock": "CS2R", "globaltimer": "CS2R", "warpid": "S2R"}
+_MISC = {
+    "pack": "PRMT",
+    "unpack.lo": "SHF",
+    "unpack.hi": "LOP3",
+    "smid": "S2R.CTAID",
+    "clusterrank": "S2R.CTAID",
+    "clustersize": "S2R.CTAID",
+    "clock": "CS2R",
+    "globaltimer": "CS2R",
+    "warpid": "S2R",
+}
 
 WARP = {"shfl": "SHFL", "ballot": "VOTE", "any": "VOTE", "all": "VOTE", "eq": "VOTE", "match": "MATCH", "activemask": "VOTE", "redux": "REDUX"}
 FUSED = {"f": "FFMA", "d": "DFMA", "h": "HFMA2", "i": "IMAD"}

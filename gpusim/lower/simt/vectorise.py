@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gpusim.ir.simt.nodes import AsyncCopy, AsyncWait, Atomic, Barrier, Fence, If, Imm, Load, Op, Reg, Simple, Store, Value
+from gpusim.ir.simt.nodes import AsyncCopy, AsyncWait, Atomic, Barrier, BulkCopy, Fence, If, Imm, Load, Mbarrier, Op, Reg, Simple, Store, Value
 from gpusim.ir.simt.walk import itemsize, memory, reads, walk, writes
 from gpusim.lower.simt.code import Access, Block, Code
 from gpusim.lower.simt.expr import Numbers
 from gpusim.lower.simt.flow import analyse
 
 WIDTHS = (16, 8)
-_STOPS = (Barrier, Fence, AsyncWait, AsyncCopy)
+_STOPS = (Barrier, Fence, AsyncWait, AsyncCopy, BulkCopy, Mbarrier)
 
 
 @dataclass(frozen=True, slots=True)

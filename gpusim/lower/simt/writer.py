@@ -23,7 +23,7 @@ class Writer:
     """lists: instructions per block, without what controls the flow. known: a key -> (block, machine register) where it was computed.
     size: 32-bit registers of each machine register. late: what moves the pointers of a loop on, at the end of a block. tails: how
     blocks end. held: parameters that the block needs in registers. counts: zeros set in a block. sides: (register, condition) -> where
-    one side of a predicated if wrote it."""
+    one side of a predicated if wrote it. cluster: CTAs of a cluster at this launch."""
 
     flow: Flow
     numbers: Numbers
@@ -46,6 +46,7 @@ class Writer:
     counts: dict[object, int] = field(default_factory=dict)
     held: frozenset[int] = frozenset()
     sides: dict[tuple[int, Value], int] = field(default_factory=dict)
+    cluster: int = 1
 
     def fresh(self, size: int = 1) -> int:
         self.next += 1

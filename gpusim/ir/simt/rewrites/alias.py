@@ -7,7 +7,7 @@ their contents throughout. All other memory may change at every barrier and fenc
 from __future__ import annotations
 
 from gpusim.ir.simt.facts import LaunchFacts
-from gpusim.ir.simt.nodes import AsyncCopy, AsyncWait, Atomic, Barrier, Buffer, Fence, SimtProgram, Stmt, Store
+from gpusim.ir.simt.nodes import AsyncCopy, AsyncWait, Atomic, Barrier, Buffer, BulkCopy, Fence, Mbarrier, SimtProgram, Stmt, Store
 from gpusim.ir.simt.walk import memory
 
 
@@ -22,7 +22,7 @@ def written(program: SimtProgram, facts: LaunchFacts) -> frozenset[int]:
 
 def target(stmt: Stmt) -> Buffer | None:
     """The buffer that a statement writes."""
-    if isinstance(stmt, AsyncCopy):
+    if isinstance(stmt, AsyncCopy | BulkCopy):
         return stmt.target
     return stmt.buffer if isinstance(stmt, (Store, Atomic)) else None
 
@@ -41,7 +41,7 @@ class Epochs:
 
     def see(self, stmt: Stmt) -> None:
         """What this statement may change."""
-        if isinstance(stmt, (Barrier, Fence, AsyncWait)):
+        if isinstance(stmt, (Barrier, Fence, AsyncWait, Mbarrier)):
             self.all()
         elif (buffer := target(stmt)) is not None:
             for group in (self.overlapping, self.shared):

@@ -79,7 +79,7 @@ class _Sharer(Folder):
     def emitted(self, stmt: Any) -> list[Any]:
         if not isinstance(stmt, Load):
             return super().emitted(stmt)
-        key = ("load", stmt.buffer.id, self.epochs.of(stmt.buffer), self.key(self.resolve(stmt.index)), len(stmt.dst), stmt.cache)
+        key = ("load", stmt.buffer.space, stmt.buffer.id, self.epochs.of(stmt.buffer), self.key(self.resolve(stmt.index)), len(stmt.dst), stmt.cache)
         held = self.held(key)
         if held is not None:
             return [self.emit(Op(dst, "mov", (reg,), stmt.line)) for dst, reg in zip(stmt.dst, held, strict=True)]

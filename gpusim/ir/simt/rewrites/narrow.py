@@ -12,7 +12,7 @@ from typing import Any
 
 from gpusim.ir.simt.facts import LaunchFacts
 from gpusim.ir.simt.intervals import Analysis, Known, analyse
-from gpusim.ir.simt.nodes import AsyncCopy, Atomic, For, Imm, LdMatrix, Load, Op, Param, Reg, SimtProgram, Stmt, Store, Value
+from gpusim.ir.simt.nodes import AsyncCopy, Atomic, BulkCopy, For, Imm, LdMatrix, Load, Mbarrier, Op, Param, Reg, SimtProgram, Stmt, Store, Value
 from gpusim.ir.simt.ranges import COMPARED, Range, fits
 from gpusim.ir.simt.rewrites.constants import is_integer, wrap
 from gpusim.ir.simt.rewrites.names import Supply
@@ -21,8 +21,8 @@ from gpusim.ir.simt.walk import bodies, with_bodies, with_reads
 
 # the result needs the whole operands, and is right in any type that holds them and it
 WHOLE = frozenset("min max abs div rem floordiv mod shr".split())
-_INDICES = ("index", "target_index", "source_index", "valid")
-_INDEXED = (Load, Store, Atomic, AsyncCopy, LdMatrix)
+_INDICES = ("index", "target_index", "source_index", "valid", "barrier_index", "count")
+_INDEXED = (Load, Store, Atomic, AsyncCopy, LdMatrix, BulkCopy, Mbarrier)
 Body = tuple[Stmt, ...]
 
 
@@ -66,7 +66,7 @@ class _Narrower:
 
     def access(self, stmt: Any) -> Any:
         """An index may be of any integer type; what is stored keeps its type."""
-        names = [name for name in _INDICES if getattr(stmt, name, None) is not None]
+        names = [name for name in _INDICES if isinstance(getattr(stmt, name, None), (Reg, Imm))]
         return replace(with_reads(stmt, lambda v: self.original(v, stmt.line)), **{name: self.index(getattr(stmt, name)) for name in names})
 
     def index(self, value: Value) -> Value:

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from math import prod
 
-from gpusim.ir.simt.nodes import AsyncCopy, Atomic, Buffer, Imm, LdMatrix, Load, Op, Reg, SimtProgram, Stmt, Store
+from gpusim.ir.simt.nodes import AsyncCopy, Atomic, Buffer, BulkCopy, Imm, LdMatrix, Load, Mbarrier, Op, Reg, SimtProgram, Stmt, Store
 from gpusim.ir.simt.rewrites.names import Supply
 from gpusim.ir.simt.walk import memory, with_bodies
 
@@ -30,9 +30,9 @@ def promote(program: SimtProgram) -> SimtProgram:
     return replace(program, body=body, buffers=left, registers=fresh.registers, notes=program.notes + notes)
 
 
-def _fixed(stmt: Load | Store | Atomic | AsyncCopy | LdMatrix, arrays: dict[int, Buffer]) -> Iterable[int]:
+def _fixed(stmt: Load | Store | Atomic | AsyncCopy | LdMatrix | BulkCopy | Mbarrier, arrays: dict[int, Buffer]) -> Iterable[int]:
     """Arrays that this statement ties to memory."""
-    if isinstance(stmt, AsyncCopy):
+    if isinstance(stmt, AsyncCopy | BulkCopy):
         return stmt.source.id, stmt.target.id
     if isinstance(stmt, (Load, Store)) and isinstance(stmt.index, Imm) and stmt.buffer.id in arrays:
         size = prod(arrays[stmt.buffer.id].shape or ())
