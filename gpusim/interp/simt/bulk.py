@@ -103,11 +103,11 @@ class BulkCopies(Mbarriers):
         counts.requests[a] += g.size
         counts.sectors[a] += sum(len(part) for part in touched)
         counts.lines[a] += sum((part.stop - 1) // 4 - part.start // 4 + 1 for part in touched)
-        watch = getattr(self.launch, "watch", None)
+        watch = self.launch.watch
         if watch is not None:
             ctas = self.ctas[g.flat // self.space.threads].tolist()
             for cta, part in zip(ctas, touched, strict=True):
-                watch(a, np.array([[cta]]), np.arange(part.start, part.stop)[None])
+                watch.touch(a, np.array([[cta]]), np.arange(part.start, part.stop)[None])
 
     def _known(self, site: Site, g: Group, array: GlobalArray, touched: list[range]) -> None:
         item = array.itemsize

@@ -17,7 +17,7 @@ from gpusim.parts.sectored_l2 import ATOMS, BITS, Found, SectoredL2, Written, di
 Array = Any  # np.ndarray
 #: where a sector was: near half, far half, DRAM behind the near half, DRAM behind the far half
 NEAR, FAR, DRAM, FAR_DRAM = range(4)
-READS = ("load", "copy")
+READS = ("load", "copy", "bulk")
 #: CTA -> sector -> where its requests found it, one after the other
 Asked = dict[int, dict[int, list[int]]]
 
