@@ -12,6 +12,7 @@ from gpusim.parts.sectored_l2 import Written
 from gpusim.spec.resolve import Machine
 from gpusim.trace.counters import Counters
 
+
 #: INTERIM: replaced by parts.dram
 BLOCK = 256
 
