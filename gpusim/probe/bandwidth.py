@@ -18,16 +18,21 @@ from gpusim.launch.simt.args import ArraySpec
 from gpusim.probe.global_memory import NEVER, rounded
 from gpusim.probe.loops import excluded, nanoseconds, run, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
+from gpusim.probe.steady import Chain, most_parts, steady
 from gpusim.spec.device import GpuSpec
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
-THREADS, BIG = 512, 1024
+#: threads of the CTAs, and of those that have an SM for themselves; threads that an SM holds
+THREADS, BIG, MANY = 512, 1024, 2048
 #: bytes of a load, of a piece of `sweep_l2` and of `rewrite`
 ACCESS, PIECE, WRITTEN = 16, 128 * KIB, 64 * KIB
 #: loads of a thread in `stream` unless said
 UNROLL = 4
-#: passes of the originals' l2_write; those that are timed twice, the others in proportion
-REWRITES, SHORT = 512, 32
+#: passes of a stream's CTAs in the longer of two launches, least and most
+PASSES = 16, 64
+#: passes of `sweep_l2` in the shorter of two launches; of `rewrite` in the originals, and in the longer of two launches
+SWEPT = 4
+REWRITES, SHORT = 512, 16
 #: what the original's threads of `sweep_l1` have in flight, bytes
 IN_FLIGHT = 64
 SAME = "same data just used"
@@ -47,10 +52,20 @@ SINK = _words(4)
 def _rate(mode: str, size: float, threads: int, ctas: int, unroll: int, l2: str = "cold") -> Simulation:
     """GB/s of a stream of `size` bytes; a copy moves twice that. ctas: 0 for one a chunk."""
     chunk = ACCESS * unroll * threads
-    whole = rounded(size, chunk)
-    args = (_words(whole), _words(whole), np.int32(whole // chunk), NEVER, SINK)
-    moved = whole * (2 if mode == "copy" else 1)
-    return lambda spec: moved / nanoseconds(spec, stream(mode, unroll), (ctas or whole // chunk, threads), args, l2=l2)
+    chunks = rounded(size, chunk * (ctas or 1)) // chunk
+    moved = chunks * chunk * (2 if mode == "copy" else 1)
+
+    def simulate(spec: GpuSpec) -> float:
+        def time(part: int) -> float:
+            words = ArraySpec((part * chunk // 4,), "uint32"), ArraySpec((part * chunk // 4,), "uint32")
+            return nanoseconds(spec, stream(mode, unroll), (ctas or part, threads), (*words, np.int32(part), NEVER, SINK), l2=l2)
+
+        if not ctas:
+            return moved / steady(time, chunks, most_parts(chunk, MANY // threads * sms(spec)))
+        most = min(PASSES[1], max(PASSES[0], most_parts(chunk * ctas)))
+        return moved / steady(lambda passes: time(passes * ctas), chunks // ctas, most)
+
+    return simulate
 
 
 def _mode(p: Params) -> str:
@@ -74,47 +89,53 @@ def _vs_inflight(p: Params) -> Simulation:
     return _rate(_mode(p), p["bytes"], 32 * int(p["warps_per_sm"]), int(p["sms"]), int(p["loads16B_per_thread"]))
 
 
-def _slope(kernel: Any, threads: tuple[int, int], args: tuple[Any, ...], at: int, passes: int, **options: Any) -> Any:
-    """Cycles of one more pass. at: place of the number of passes among `args`."""
+def _sweep(size: int, ctas: int) -> Simulation:
+    """Bytes that an SM reads past its L1 in a cycle where all SMs read the whole array, which lies in L2 as far as it fits."""
+    array, sink, pieces = ArraySpec((size // 8,), "uint64"), ArraySpec((1,), "uint64"), np.int32(size // PIECE)
 
-    def cycles(spec: GpuSpec) -> float:
-        short, long = (run(spec, kernel, threads, (*args[:at], np.int32(n), *args[at + 1 :]), **options).cycles for n in (passes, 2 * passes))
-        return (long - short) / passes
+    def simulate(spec: GpuSpec) -> float:
+        chip = Chain(spec)
+        chip.touch(array, sms(spec))
+        short, long = (chip.run(streams.sweep_l2, ctas, BIG, (array, pieces, np.int32(7), np.int32(n), NEVER, sink)).cycles for n in (SWEPT, 2 * SWEPT))
+        return SWEPT * PIECE / (long - short)
 
-    return cycles
-
-
-def _sweep(size: int, ctas: int, own: int, passes: int) -> Simulation:
-    """Bytes that an SM reads past its L1 in a cycle. size: of the array; own: pieces that each CTA has for itself, 0 for all pieces."""
-    array = ArraySpec((size // 8,), "uint64")
-    args = (array, np.int32(size // PIECE), np.int32(7), np.int32(own), np.int32(0), NEVER, ArraySpec((1,), "uint64"))
-    cycles = _slope(streams.sweep_l2, (ctas, BIG), args, 4, passes, l2="warm")
-    return lambda spec: PIECE / cycles(spec)
+    return simulate
 
 
-#: pieces of `sweep_l2` in the shorter run: where all SMs read the same, and at least where each has its own
-SWEPT = 16
+def _own(size: int, ctas: int) -> Simulation:
+    """The same where each SM has a slice of the array for itself, and sweeps it twice in the shorter launch."""
+    slice_ = size // PIECE // ctas
+    array, sink = ArraySpec((size // 8,), "uint64"), ArraySpec((1,), "uint64")
+    passes = 2 * slice_ * max(1, SWEPT // slice_)
+
+    def simulate(spec: GpuSpec) -> float:
+        chip = Chain(spec)
+        chip.before(streams.sweep_own, ctas, BIG, (array, np.int32(slice_), np.int32(2 * slice_), NEVER, sink))
+        short, long = (chip.run(streams.sweep_own, ctas, BIG, (array, np.int32(slice_), np.int32(n), NEVER, sink)).cycles for n in (passes, 2 * passes))
+        return passes * PIECE / (long - short)
+
+    return simulate
 
 
 def _l2_read(p: Params) -> Simulation:
     ctas, size = int(p["sms"]), rounded(p["footprint"], PIECE)
-    own = {"all SMs sweep all": 0, "own slice per SM": size // PIECE // ctas}[p["pattern"]]
-    return _sweep(size, ctas, own, max(SWEPT, -(-SWEPT // own) * own) if own else SWEPT)
+    return {"all SMs sweep all": _sweep, "own slice per SM": _own}[p["pattern"]](size, ctas)
 
 
 def _l2_read_vs_sms(p: Params) -> Simulation:
-    return _sweep(rounded(p["footprint"], PIECE), int(p["sms"]), 0, SWEPT)
+    return _sweep(rounded(p["footprint"], PIECE), int(p["sms"]))
 
 
 def _l2_write(p: Params) -> Simulation:
-    """GB/s of 512 passes, of which the time of a further pass is that between the 32nd and the 64th."""
+    """GB/s of 512 passes, right behind the same."""
     size = rounded(p["footprint"], WRITTEN)
     array, pieces = _words(size), np.int32(size // WRITTEN)
 
     def simulate(spec: GpuSpec) -> float:
-        ctas = sms(spec)
-        short, long = (nanoseconds(spec, streams.rewrite, (ctas, BIG), (array, pieces, np.int32(n)), l2="warm") for n in (SHORT, 2 * SHORT))
-        return REWRITES * WRITTEN * ctas / (short + (REWRITES - SHORT) * (long - short) / SHORT)
+        chip, ctas = Chain(spec), sms(spec)
+        chip.before(streams.rewrite, ctas, BIG, (array, pieces, np.int32(SHORT // 2)))
+        picoseconds = steady(lambda n: chip.run(streams.rewrite, ctas, BIG, (array, pieces, np.int32(n))).time_ps, REWRITES, SHORT)
+        return REWRITES * WRITTEN * ctas / picoseconds * 1000
 
     return simulate
 
@@ -124,12 +145,12 @@ def _l1_read(p: Params) -> Simulation:
     words, threads = {4: 1, 8: 2, 16: 4}[p["access_bytes"]], 32 * int(p["warps"])
     piece = IN_FLIGHT * threads
     size = rounded(p["footprint"], piece)
-    args = (_words(size), np.int32(size // piece), np.int32(0), NEVER, SINK)
+    kernel, passes = sweep_l1(words, IN_FLIGHT // 4 // words), max(8, 2 * (size // piece))
 
     def simulate(spec: GpuSpec) -> float:
-        passes = max(8, 2 * (size // piece))
-        cycles = _slope(sweep_l1(words, IN_FLIGHT // 4 // words), (sms(spec), threads), args, 2, passes, l2="warm")
-        return piece / float(cycles(spec))
+        args = _words(size), np.int32(size // piece)
+        short, long = (run(spec, kernel, (sms(spec), threads), (*args, np.int32(n), NEVER, SINK), l2="warm").cycles for n in (passes, 2 * passes))
+        return passes * piece / (long - short)
 
     return simulate
 

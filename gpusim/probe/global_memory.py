@@ -17,16 +17,18 @@ from gpusim.kernels.simt import transpose
 from gpusim.kernels.simt.probes import coalescing
 from gpusim.launch.simt.args import ArraySpec
 from gpusim.launch.simt.run import simulate_simt
-from gpusim.probe.loops import excluded, nanoseconds
+from gpusim.probe.loops import excluded, nanoseconds, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
+from gpusim.probe.steady import Chain, Extents, most_parts, steady
 from gpusim.spec.device import GpuSpec
 
-Extents = tuple[int, int, int]
-
 THREADS = 256
+#: CTAs of THREADS that an SM holds, for whole waves
+RESIDENT = 8
+SECTOR = 32
 NEVER = np.int32(0)
-#: CTA of a gather, loads of a thread
-GATHER_THREADS, GATHER_LOADS = 512, 32
+#: CTA of a gather, loads of a thread; loads of a thread in the longer of the launches that are simulated
+GATHER_THREADS, GATHER_LOADS, GATHER_SHORT = 512, 32, 8
 
 strided = cache(coalescing.strided)
 vectors = cache(coalescing.vectors)
@@ -46,9 +48,13 @@ def _floats(elements: int) -> ArraySpec:
 
 def _strided(op: str, accesses: int, stride: int, offset: int) -> Simulation:
     per_cta = coalescing.STRIDED * THREADS
-    array = _floats(accesses * stride + offset)
-    args = (array, array, np.int32(stride), np.int32(offset), NEVER, _floats(1))
-    return lambda spec: nanoseconds(spec, strided(op), (accesses // per_cta, THREADS), args)
+    args = (_floats(accesses * stride + offset), _floats(accesses * stride + offset), np.int32(stride), np.int32(offset), NEVER, _floats(1))
+
+    def simulate(spec: GpuSpec) -> float:
+        most = most_parts(per_cta * min(SECTOR, 4 * stride), RESIDENT * sms(spec))
+        return steady(lambda ctas: nanoseconds(spec, strided(op), (ctas, THREADS), args), accesses // per_cta, most)
+
+    return simulate
 
 
 def _stride(p: Params) -> Simulation:
@@ -67,17 +73,30 @@ def _width(p: Params) -> Simulation:
     mode, words = _mode(p), {4: 1, 8: 2, 16: 4}[p["access_bytes"]]
     per_cta = coalescing.VECTORS * THREADS * words
     elements = rounded(p["bytes"], 4 * per_cta) // 4
-    array = ArraySpec((elements,), "uint32")
-    args = (array, array, NEVER, ArraySpec((1,), "uint32"))
-    return lambda spec: nanoseconds(spec, vectors(mode, words), (elements // per_cta, THREADS), args)
+    args = (ArraySpec((elements,), "uint32"), ArraySpec((elements,), "uint32"), NEVER, ArraySpec((1,), "uint32"))
+
+    def simulate(spec: GpuSpec) -> float:
+        most = most_parts(4 * per_cta, RESIDENT * sms(spec))
+        return steady(lambda ctas: nanoseconds(spec, vectors(mode, words), (ctas, THREADS), args), elements // per_cta, most)
+
+    return simulate
 
 
 def _gather(p: Params) -> Simulation:
-    """Lane reads of a nanosecond."""
+    """Lane reads of a nanosecond, behind a launch of the same kernel."""
     elements, run, accesses = rounded(p["footprint"], 2**20) // 4, int(p["consecutive_lanes"]), int(p["accesses"])
-    args = (_floats(elements), np.uint32(elements - 1), np.int32(GATHER_LOADS), np.int32(run), NEVER, _floats(1))
-    threads = (accesses // (GATHER_THREADS * GATHER_LOADS), GATHER_THREADS)
-    return lambda spec: accesses / nanoseconds(spec, coalescing.gather, threads, args, l2="warm")
+    array, sink, ctas = _floats(elements), _floats(1), accesses // (GATHER_THREADS * GATHER_LOADS)
+
+    def args(loads: int) -> tuple[Any, ...]:
+        return array, np.uint32(elements - 1), np.int32(loads), np.int32(run), NEVER, sink
+
+    def simulate(spec: GpuSpec) -> float:
+        chip = Chain(spec)
+        chip.before(coalescing.gather, ctas, GATHER_THREADS, args(GATHER_SHORT // 2))
+        picoseconds = steady(lambda loads: chip.run(coalescing.gather, ctas, GATHER_THREADS, args(loads)).time_ps, GATHER_LOADS, GATHER_SHORT)
+        return accesses / picoseconds * 1000
+
+    return simulate
 
 
 #: kernel of a record -> the program; n -> grid and block
@@ -99,10 +118,15 @@ TRANSPOSES: dict[str, Callable[[], Any]] = {
 
 
 def _matrix(kernel: Callable[[], Any], n: int, grid: Extents, block: Extents) -> Simulation:
+    """Rows of CTAs are the parts of the launch: each moves the same share of both matrices."""
     args = (_floats(n * n), _floats(n * n), np.int32(n))
+    rows = grid[1]
 
     def simulate(spec: GpuSpec) -> float:
-        return simulate_simt(kernel(), Geometry(grid, block, 0), args, spec, values=False, l2="warm", launch="in").run.time_ps / 1000
+        def time(part: int) -> float:
+            return simulate_simt(kernel(), Geometry((grid[0], part, 1), block, 0), args, spec, values=False, l2="warm", launch="in").run.time_ps / 1000
+
+        return steady(time, rows, most_parts(4 * n * n // rows))
 
     return simulate
 

@@ -72,23 +72,38 @@ def sweep_l1(words: int, unroll: int) -> Any:
 PAST_L1 = 16
 
 
-@cuda.jit(launch_bounds=1024)
-def sweep_l2(a, pieces, first, slice_, passes, never, sink):
-    """Reads past the L1: every CTA sweeps all `pieces` of blockDim * 128 bytes and begins at its number times `first`; or, with `slice_`, it
-    sweeps so many pieces that it shares with nobody. a: 8-byte words."""
-    x = uint64(0)
-    lane = (cuda.threadIdx.x >> 5) * PAST_L1 * 32 + (cuda.threadIdx.x & 31)
-    low = cuda.blockIdx.x * slice_
-    n = cuda.selp(slice_ > 0, slice_, pieces)
-    c = cuda.selp(slice_ > 0, 0, cuda.blockIdx.x * first % pieces)
+@cuda.jit(device=True)
+def piece_past_l1(a, c):
+    """A CTA reads the c-th piece of blockDim * 128 bytes; every thread all its words before it folds them."""
+    at = c * (cuda.blockDim.x * PAST_L1) + (cuda.threadIdx.x >> 5) * PAST_L1 * 32 + (cuda.threadIdx.x & 31)
     v = cuda.local.array(PAST_L1, uint64)
+    for u in cuda.range(PAST_L1, unroll=0):
+        v[u] = cuda.ldcg(a, at + u * 32)
+    x = uint64(0)
+    for u in cuda.range(PAST_L1, unroll=0):
+        x = uint64(x ^ v[u])
+    return x
+
+
+@cuda.jit(launch_bounds=1024)
+def sweep_l2(a, pieces, first, passes, never, sink):
+    """Reads past the L1: every CTA sweeps all `pieces`, one a pass, and begins at its number times `first`. a: 8-byte words."""
+    x = uint64(0)
+    c = cuda.blockIdx.x * first % pieces
     for _ in cuda.range(passes, unroll=1):
-        at = (low + c) * (cuda.blockDim.x * PAST_L1) + lane
-        c = cuda.selp(c + 1 == n, 0, c + 1)
-        for u in cuda.range(PAST_L1, unroll=0):
-            v[u] = cuda.ldcg(a, at + u * 32)
-        for u in cuda.range(PAST_L1, unroll=0):
-            x = uint64(x ^ v[u])
+        x = uint64(x ^ piece_past_l1(a, c))
+        c = cuda.selp(c + 1 == pieces, 0, c + 1)
+    if never:
+        sink[0] = x
+
+
+@cuda.jit(launch_bounds=1024)
+def sweep_own(a, slice_, passes, never, sink):
+    """The same where every CTA sweeps `slice_` pieces that it shares with nobody."""
+    x, c = uint64(0), 0
+    for _ in cuda.range(passes, unroll=1):
+        x = uint64(x ^ piece_past_l1(a, cuda.blockIdx.x * slice_ + c))
+        c = cuda.selp(c + 1 == slice_, 0, c + 1)
     if never:
         sink[0] = x
 

@@ -1,0 +1,70 @@
+"""Long launches in the time of short ones, and launches that follow others on one chip.
+
+Once a stream has filled the L2, every further byte costs the same. So a launch that moves much more is not simulated whole: two shorter ones
+are, which both reach that state, and what the longer one takes more tells what every further part takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpusim.ir.simt.nodes import Geometry
+from gpusim.kernels.simt.probes import streams
+from gpusim.launch.simt.args import ArraySpec
+from gpusim.launch.simt.run import begin
+from gpusim.launch.simt.state import MemoryState
+from gpusim.spec.device import GpuSpec
+from gpusim.trace.run import Run
+
+Extents = tuple[int, int, int]
+#: of one array, what the longer of two launches moves: twice what L2 holds
+ENOUGH = 128 << 20
+
+
+def steady(time: Callable[[int], float], parts: int, most: int) -> float:
+    """The time of `parts` equal parts of a launch, one behind the other. Of more than `most` (an even number), only so many and half as many
+    are simulated."""
+    if parts <= most:
+        return time(parts)
+    short, long = time(most // 2), time(most)
+    return long + (parts - most) * (long - short) / (most - most // 2)
+
+
+def most_parts(each: int, grain: int = 1, size: int = ENOUGH) -> int:
+    """How many parts of `each` bytes are `size` bytes: an even number of `grain`, at least two."""
+    return 2 * grain * max(1, size // (2 * grain * each))
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Launches without values that follow each other on one chip, whose L2 is kept between them."""
+
+    spec: GpuSpec
+    state: MemoryState = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "state", MemoryState(self.spec))
+
+    def run(self, kernel: Any, ctas: int, threads: int, args: Sequence[Any], **options: Any) -> Run:
+        """A launch that is timed, its overhead in it."""
+        begun = begin(kernel, _line(ctas, threads), args, self.spec, state=self.state, launch="in", **options)
+        begun.execute(values=False)
+        return begun.result().run
+
+    def before(self, kernel: Any, ctas: int, threads: int, args: Sequence[Any]) -> None:
+        """A launch of which only what it leaves in L2 matters: no SM is timed."""
+        begun = begin(kernel, _line(ctas, threads), args, self.spec, state=self.state)
+        begun.loads = ()
+        begun.execute(values=False)
+
+    def touch(self, array: ArraySpec, ctas: int) -> None:
+        """All SMs together read the array, 8-byte words, once."""
+        self.before(streams.touch, ctas, 1024, (array, np.int32(array.size // 2), np.int32(0), ArraySpec((1,), "uint64")))
+
+
+def _line(ctas: int, threads: int) -> Geometry:
+    return Geometry((ctas, 1, 1), (threads, 1, 1), 0)
