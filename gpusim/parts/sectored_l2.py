@@ -6,7 +6,7 @@ reference/mechanisms-memory.md 1.1, 1.2, 3; mechanisms-decided.md 7.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ GRAIN = 4096
 #: sectors of a mask, and the mask of all sectors in DRAM atoms that a mask touches (two sectors an atom)
 BITS = np.array([bin(m).count("1") for m in range(16)], np.int64)
 ATOMS = np.array([(3 if m & 3 else 0) | (12 if m & 12 else 0) for m in range(16)], np.uint8)
+#: bytes of a sector
+WHOLE = 32
 #: a cheap mixing of bits, so that any pitch meets both halves alike
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -41,12 +43,14 @@ class SectoredL2:
     """`span` lines of memory, of which the L2 holds some. Lines are numbered from 0."""
 
     def __init__(self, span: int, halves: int, lines: int, dirty: int, block: int) -> None:
-        """lines: that a half holds; dirty: of them at most; block: lines of a DRAM block, which all have one home."""
+        """lines: that a half holds; dirty: of them at most; block: lines of a DRAM block, which all have one home. Lines that left L2 dirty count
+        as dirty until those written before them have left as well."""
         self.halves, self.block = halves, block
         self.held = [Lru(span, lines) for _ in range(halves)]
         self.valid = [np.zeros(span, np.uint8) for _ in range(halves)]
         self.wrote = [Lru(span, dirty) for _ in range(halves)]
         self.dirty = np.zeros(span, np.uint8)
+        self.covered: Array | None = None
         self.sent = Written()
 
     def grow(self, span: int) -> None:
@@ -55,6 +59,8 @@ class SectoredL2:
             table.stamp = _longer(table.stamp, span)
         self.valid = [_longer(v, span) for v in self.valid]
         self.dirty = _longer(self.dirty, span)
+        if self.covered is not None:
+            self.covered = _longer(self.covered, 4 * span)
 
     @property
     def capacity(self) -> int:
@@ -82,8 +88,14 @@ class SectoredL2:
             return Found(none, none, none, none, none.astype(bool))
         return Found(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("near", "far", "dram", "missed", "remote")))
 
-    def write(self, half: int, lines: Array, masks: Array) -> Array:
-        """SMs of `half` write the sectors `masks` of distinct `lines`. Which lines have their home in the other half; bool, [lines]."""
+    def write(self, half: int, lines: Array, masks: Array, parts: tuple[Array, Array] | None = None) -> Array:
+        """SMs of `half` write the sectors `masks` of distinct `lines`. Which lines have their home in the other half; bool, [lines].
+
+        parts: (those sectors, distinct; how many bytes of each are written), where some are not written whole. A sector that leaves before all of it
+        was written must be filled up from DRAM.
+        """
+        if parts is not None or self.covered is not None:
+            self._cover(lines, masks, parts)
         return np.concatenate([self._write(half, lines[i : i + GRAIN], masks[i : i + GRAIN]) for i in range(0, len(lines), GRAIN)] or [np.zeros(0, bool)])
 
     def atomic(self, lines: Array, masks: Array) -> Array:
@@ -111,7 +123,7 @@ class SectoredL2:
         """Lines that had left their home: what was dirty in them has gone to DRAM."""
         dirty = lines[self.dirty[lines] > 0]
         if len(dirty):
-            self.sent.add(dirty, self.dirty[dirty], self.block)
+            self.sent.add(dirty, self.dirty[dirty], self.block, self._partly(dirty))
             self.dirty[dirty] = 0
 
     def _read(self, half: int, lines: Array, masks: Array) -> Found:
@@ -151,6 +163,36 @@ class SectoredL2:
         self.wrote[at].use(lines)
         self.dirty[lines] |= masks
 
+    def _cover(self, lines: Array, masks: Array, parts: tuple[Array, Array] | None) -> None:
+        """Count the bytes written of each sector. One that was there whole before its first write is whole."""
+        if self.covered is None:
+            self.covered = np.full(4 * len(self.dirty), WHOLE, np.uint8) if self.dirty.any() else np.zeros(4 * len(self.dirty), np.uint8)
+        home = self.home(lines)
+        here = np.zeros(len(lines), np.uint8)
+        for at in range(self.halves):
+            mine = home == at
+            held = self.held[at].holds(lines[mine])
+            self._save(lines[mine][~(held & self.wrote[at].holds(lines[mine]))])
+            here[mine] = np.where(held, self.valid[at][lines[mine]], 0)
+        whole = here & ~self.dirty[lines]
+        fresh = masks & ~self.dirty[lines]
+        for bit in range(4):
+            self.covered[4 * lines[fresh >> bit & 1 > 0] + bit] = 0
+            self.covered[4 * lines[(masks & whole) >> bit & 1 > 0] + bit] = WHOLE
+            if parts is None:
+                self.covered[4 * lines[masks >> bit & 1 > 0] + bit] = WHOLE
+        if parts is not None:
+            sectors, nbytes = parts
+            self.covered[sectors] = np.minimum(WHOLE, self.covered[sectors] + np.minimum(nbytes, WHOLE)).astype(np.uint8)
+
+    def _partly(self, lines: Array) -> Array:
+        """Masks of the dirty sectors of these lines of which not all bytes were written."""
+        out = np.zeros(len(lines), np.uint8)
+        if self.covered is not None:
+            for bit in range(4):
+                out |= (self.covered[4 * lines + bit] < WHOLE).astype(np.uint8) << bit
+        return out & self.dirty[lines]
+
     def written(self) -> tuple[Written, Written]:
         """(what went back to DRAM so far, what is still dirty)."""
         lines = np.flatnonzero(self.dirty)
@@ -160,8 +202,8 @@ class SectoredL2:
             mine = home == at
             still[mine] = self.wrote[at].holds(lines[mine]) & self.held[at].holds(lines[mine])
         back, left = self.sent.copy(), Written()
-        back.add(lines[~still], masks[~still], self.block)
-        left.add(lines[still], masks[still], self.block)
+        back.add(lines[~still], masks[~still], self.block, self._partly(lines[~still]))
+        left.add(lines[still], masks[still], self.block, self._partly(lines[still]))
         return back, left
 
 
@@ -176,23 +218,29 @@ def _longer(table: Array, span: int) -> Array:
 
 @dataclass(slots=True)
 class Written:
-    """Dirty sectors, and the DRAM blocks they lie in."""
+    """Dirty sectors, and the DRAM atoms and blocks they lie in; fill_atoms, fill_blocks: those with sectors that were written in part, and must be
+    read first."""
 
     sectors: int = 0
     atoms: int = 0
     blocks: int = 0
+    fill_atoms: int = 0
+    fill_blocks: int = 0
 
-    def add(self, lines: Array, masks: Array, block: int) -> None:
-        """lines: distinct, ascending."""
+    def add(self, lines: Array, masks: Array, block: int, partly: Array) -> None:
+        """lines: distinct, ascending; partly: masks of the sectors that were written in part."""
         self.sectors += int(BITS[masks].sum())
         self.atoms += int((BITS[ATOMS[masks]] // 2).sum())
         self.blocks += distinct_blocks(lines, block)
+        if partly.any():
+            self.fill_atoms += int((BITS[ATOMS[partly]] // 2).sum())
+            self.fill_blocks += distinct_blocks(lines[partly > 0], block)
 
     def copy(self) -> Written:
-        return Written(self.sectors, self.atoms, self.blocks)
+        return replace(self)
 
     def less(self, other: Written) -> Written:
-        return Written(self.sectors - other.sectors, self.atoms - other.atoms, self.blocks - other.blocks)
+        return Written(*(getattr(self, f.name) - getattr(other, f.name) for f in fields(self)))
 
 
 def distinct_blocks(lines: Array, block: int) -> int:

@@ -12,7 +12,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "gpusim"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-ALL_BELOW = "errors probe options spec ir effects engine trace frontend lower kernels interp parts devices launch report sweeps validate cuda api"
+ALL_BELOW = "errors probe calibrate options spec ir effects engine trace frontend lower kernels interp parts devices launch report sweeps validate cuda api"
 
 #: part of the package -> the other parts it may import. `a.b` allows that one module. The layers of docs/architecture.md.
 MAY_IMPORT = {
@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "report": "errors trace spec",
     "options": "errors report.protocol",
     "sweeps": "errors options spec ir trace kernels launch report",
+    "calibrate": "errors spec",
     "probe": "errors spec ir trace cuda kernels launch devices report",
     "validate": "errors spec ir trace kernels launch report probe",
     "cuda": "errors options spec ir trace frontend launch report",

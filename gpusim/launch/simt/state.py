@@ -32,7 +32,7 @@ class MemoryState:
         l2_spec = spec.l2
         half = l2_spec.capacity * l2_spec.usable / l2_spec.halves
         dirty = l2_spec.capacity * l2_spec.dirty_share / l2_spec.halves
-        block = max(1, 256 // l2_spec.line)
+        block = max(1, spec.dram.piece // l2_spec.line)
         self.line = l2_spec.line
         self.cache = SectoredL2(0, l2_spec.halves, int(half // self.line), int(dirty // self.line), block)
         self.foreign = self.foreign_all = dirty * l2_spec.halves if l2 == "foreign-dirty" else 0.0

@@ -13,7 +13,8 @@ import numpy as np
 
 from gpusim.launch.simt.affine import Coefs
 from gpusim.launch.simt.classes import CtaClass
-from gpusim.launch.simt.walk import Walk, grouped, merged
+from gpusim.launch.simt.walk import Walk, grouped, merged, parts_of
+from gpusim.parts.sectored_l2 import WHOLE
 
 Array = Any  # np.ndarray
 
@@ -22,30 +23,50 @@ TOGETHER = 4096
 SECTOR, SECTORS = 32, 4
 
 
-class Strip:
-    """What one CTA touches, in order: (number of the Access, ascending sectors)."""
+Parts = tuple[Array, Array] | None
+#: ascending sectors, and how many bytes of each are written where some are not written whole
+Touched = tuple[Array, Parts]
 
-    def __init__(self) -> None:
-        self.touches: list[tuple[int, Array]] = []
+
+class Strip:
+    """What one CTA touches, in order. stores: bytes a lane of each Access that stores."""
+
+    def __init__(self, stores: Mapping[int, int]) -> None:
+        self.stores = stores
+        self.touches: list[tuple[int, Array, Parts]] = []
         self.changed: dict[int, list[tuple[Array, Array]]] = {}
 
     def atomics(self, access: int, sectors: Array, operations: Array) -> None:
         self.changed.setdefault(access, []).append((sectors, operations))
 
     def touch(self, access: int, _ctas: Array, sectors: Array) -> None:
-        self.touches.append((access, np.unique(sectors)))
+        parts = parts_of(sectors.ravel(), self.stores[access]) if access in self.stores else None
+        self.touches.append((access, np.unique(sectors), parts))
 
-    def cut(self, lines: int) -> list[dict[int, Array]]:
-        """Pieces of at least `lines` lines (the last may have fewer): Access -> its sectors, ascending."""
-        out: list[dict[int, list[Array]]] = [{}]
+    def cut(self, lines: int) -> list[dict[int, Touched]]:
+        """Pieces of at least `lines` lines (the last may have fewer): Access -> what it touches."""
+        out: list[dict[int, list[tuple[Array, Parts]]]] = [{}]
         room = lines
-        for access, sectors in self.touches:
+        for access, sectors, parts in self.touches:
             if room <= 0:
                 out.append({})
                 room = lines
-            out[-1].setdefault(access, []).append(sectors)
+            out[-1].setdefault(access, []).append((sectors, parts))
             room -= -(-len(sectors) // SECTORS)
-        return [{access: np.unique(np.concatenate(parts)) for access, parts in piece.items()} for piece in out]
+        return [{access: _joined(found) for access, found in piece.items()} for piece in out]
+
+
+def _joined(found: Sequence[tuple[Array, Parts]]) -> Touched:
+    """Several touches as one; the bytes written of a sector add up."""
+    if len(found) == 1:
+        return found[0]
+    sectors = np.unique(np.concatenate([s for s, _ in found]))
+    if all(parts is None for _, parts in found):
+        return sectors, None
+    nbytes = np.zeros(len(sectors), np.int64)
+    for mine, parts in found:
+        nbytes[np.searchsorted(sectors, mine)] += WHOLE if parts is None else parts[1]
+    return sectors, None if (nbytes >= WHOLE).all() else (sectors, nbytes)
 
 
 @dataclass(slots=True)
@@ -53,12 +74,12 @@ class _Kind:
     """A class of CTAs with the pieces of its strip."""
 
     origin: tuple[int, int, int]
-    pieces: list[dict[int, Array]]
+    pieces: list[dict[int, Touched]]
     variants: dict[tuple[int, int, int], tuple[Array, Array]] = field(default_factory=dict)
 
     def moved(self, piece: int, access: int, shifts: Array) -> tuple[Array, Array]:
         """Lines and masks of the piece for these shifts (in sectors, ascending and distinct)."""
-        base = self.pieces[piece][access]
+        base = self.pieces[piece][access][0]
         parts = []
         for rest in range(SECTORS):
             mine = shifts[shifts % SECTORS == rest] // SECTORS
@@ -73,6 +94,15 @@ class _Kind:
             order = np.argsort(lines, kind="stable")
             lines, masks = merged(lines[order], masks[order])
         return lines, masks
+
+    def parts(self, piece: int, access: int, shifts: Array) -> Parts:
+        """What is written of each sector, for these shifts."""
+        found = self.pieces[piece][access][1]
+        if found is None:
+            return None
+        sectors, nbytes = (found[0] + shifts[:, None]).ravel(), np.tile(found[1], len(shifts))
+        distinct, where = np.unique(sectors, return_inverse=True)
+        return distinct, np.bincount(where, nbytes).astype(np.int64)
 
 
 def walk_classes(
@@ -128,11 +158,12 @@ def _wave(walk: Walk, kinds: Sequence[_Kind], class_of: Array, wave: Array, at: 
     for i in range(max(len(kinds[number].pieces) for number, _, _ in groups)):
         for number, h, _ in groups:
             for access in kinds[number].pieces[i] if i < len(kinds[number].pieces) else ():
-                lines, masks = kinds[number].moved(i, access, shifts[number, h, access])
-                found = walk.step(access, h, lines, masks)
+                mine = shifts[number, h, access]
+                lines, masks = kinds[number].moved(i, access, mine)
+                found = walk.step(access, h, lines, masks, kinds[number].parts(i, access, mine))
                 if found is not None:
                     for cta, shift in own[number, h, access]:
-                        walk.note(cta, kinds[number].pieces[i][access] + shift, lines, found)
+                        walk.note(cta, kinds[number].pieces[i][access][0] + shift, lines, found)
 
 
 def _shift(origin: tuple[int, int, int], step: Coefs, at: Sequence[Array], members: Array) -> Array:

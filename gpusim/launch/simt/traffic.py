@@ -8,31 +8,15 @@ from dataclasses import dataclass
 from gpusim.devices.simt.result import SmRun
 from gpusim.launch.simt.memory import SECTOR, Footprint
 from gpusim.launch.simt.walk import Moved
+from gpusim.parts.dram import Moved as Bytes
+from gpusim.parts.dram import serve
 from gpusim.parts.sectored_l2 import Written
 from gpusim.spec.resolve import Machine
 from gpusim.trace.counters import Counters
 
 
-#: INTERIM: replaced by parts.dram
-BLOCK = 256
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    blocks: int = 0
-    nbytes: int = 0
-
-    def __add__(self, other: Load) -> Load:
-        return Load(self.blocks + other.blocks, self.nbytes + other.nbytes)
-
-
-def busy(machine: Machine, read: Load, written: Load) -> float:
-    """INTERIM."""
-    ps = machine.clock_hz / 1e12
-    each = [max(m.nbytes / machine.dram_rate, m.blocks * 13.5 * ps + m.nbytes / (6.3e12 / machine.clock_hz)) for m in (read, written)]
-    total = read.nbytes + written.nbytes
-    w = written.nbytes / total if total else 0.0
-    return sum(each) / (1 - machine.dram_mixed_loss * 4 * w * (1 - w))
+#: counters that are left out where they are 0
+ABSENT = ("l2_atomic_sectors", "dram_bursts", "dram_row_hits", "dram_turnarounds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +33,7 @@ def supposed(prints: Mapping[str, Footprint], counted: Counters, machine: Machin
     """Where only some CTAs were executed: every sector comes from DRAM once, in whole blocks, and everything written leaves L2 as late as it can."""
     read, stored = (round(sum(getattr(p, name) for p in prints.values())) for name in ("read", "written"))
     left = min(stored, int(machine.dirty_bytes * machine.halves) // SECTOR)
-    per_block = BLOCK // SECTOR
+    per_block = machine.dram.piece // SECTOR
     per_half = machine.halves
 
     def written(sectors: int) -> Written:
@@ -60,7 +44,8 @@ def supposed(prints: Mapping[str, Footprint], counted: Counters, machine: Machin
         missed=read,
         near_misses=read,
         fabric_read=read * (per_half - 1) // per_half,
-        fabric_write=counted.get("l1_store_sectors", 0) * (per_half - 1) // per_half,
+        changed=per_half,
+        remote=per_half - 1,
         atoms=read // 2,
         blocks=-(-read // per_block),
         allocated=copies * SECTOR // machine.line * (per_half + 1) // 2,
@@ -71,13 +56,20 @@ def supposed(prints: Mapping[str, Footprint], counted: Counters, machine: Machin
 
 def dram_time(moved: Moved, foreign: float, machine: Machine) -> DramTime:
     """foreign: bytes of earlier dirty lines that the launch evicts."""
-    read = Load(moved.blocks, moved.atoms * machine.dram_atom)
-    back = Load(moved.back.blocks, moved.back.atoms * machine.dram_atom)
-    others = Load(round(foreign / BLOCK), round(foreign))
-    whole = busy(machine, read, back + others)
-    alone = [busy(machine, read, Load()), busy(machine, Load(), back), busy(machine, Load(), others)]
+    read, back, others = _asked(moved, foreign, machine)
+    alone = [serve(machine.dram, *mix).time for mix in ((read,), (Bytes(), back), (Bytes(), others))]
+    whole = serve(machine.dram, read, back + others).time
     factor = whole / sum(alone) if whole else 0.0
     return DramTime(*(part * factor for part in alone))
+
+
+def _asked(moved: Moved, foreign: float, machine: Machine) -> tuple[Bytes, Bytes, Bytes]:
+    """What DRAM has to read, to write back, and to write of foreign lines. A sector that was written in part is filled up with a read of its atom."""
+    atom, piece = machine.dram.atom, machine.dram.piece
+    atoms = moved.atoms + moved.back.fill_atoms
+    read = Bytes(moved.blocks + moved.back.fill_blocks, atoms, atoms * atom)
+    back = Bytes(moved.back.blocks, moved.back.atoms, moved.back.sectors * SECTOR)
+    return read, back, Bytes(foreign / piece, foreign / atom, foreign)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +108,9 @@ def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], moved: Moved
     reading = loaded - hit
     atomics = counted.get("global_atomic_sectors", 0) + counted.get("global_red_sectors", 0)
     stored = counted.get("l1_store_sectors", 0)
+    crossing = round((stored + atomics) * moved.remote / moved.changed) if moved.changed else 0
+    read, back, others = _asked(moved, foreign, machine)
+    dram = serve(machine.dram, read, back + others)
     out = {
         "l1_hit_sectors": hit,
         "l2_read_sectors": reading,
@@ -125,10 +120,13 @@ def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], moved: Moved
         "l2_read_miss_sectors": moved.near_misses,
         "l2_hit_sectors": max(0, reading - missed) + stored + atomics,
         "fabric_read_sectors": moved.fabric_read,
-        "fabric_write_sectors": moved.fabric_write,
-        "fabric_sectors": moved.fabric_read + moved.fabric_write,
-        "dram_read_bytes": moved.atoms * machine.dram_atom,
-        "dram_write_bytes": moved.back.sectors * SECTOR + round(foreign),
+        "fabric_write_sectors": crossing,
+        "fabric_sectors": moved.fabric_read + crossing,
+        "dram_read_bytes": round(read.nbytes),
+        "dram_write_bytes": round(back.nbytes + others.nbytes),
+        "dram_bursts": round(dram.bursts),
+        "dram_row_hits": round(dram.row_hits),
+        "dram_turnarounds": round(dram.turnarounds),
         "l2_dirty_bytes": moved.dirty.sectors * SECTOR,
     }
-    return {name: value for name, value in out.items() if value or name not in ("l2_atomic_sectors",)}
+    return {name: value for name, value in out.items() if value or name not in ABSENT}

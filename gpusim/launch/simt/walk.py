@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.parts.sectored_l2 import ATOMS, BITS, Found, SectoredL2, Written, distinct_blocks
+from gpusim.parts.sectored_l2 import ATOMS, BITS, WHOLE, Found, SectoredL2, Written, distinct_blocks
 
 Array = Any  # np.ndarray
 #: where a sector was: near half, far half, DRAM behind the near half, DRAM behind the far half
@@ -25,12 +25,14 @@ Asked = dict[int, dict[int, list[int]]]
 @dataclass(slots=True)
 class Moved:
     """Sectors unless the name says otherwise. missed: reads that the near half did not have; near_misses: what it asked for then, whole DRAM
-    atoms; fabric: between the halves; atoms: of DRAM, read; blocks: DRAM blocks they lie in, each time; back, dirty: written to DRAM, and left in L2; allocated: lines; atomics: steps of atomics, hottest: those of the block of memory that has most."""
+    atoms; fabric_read: between the halves; changed: stored or changed by atomics, each step's once, and remote: of them those at home in
+    the other half; atoms: of DRAM, read; blocks: DRAM blocks they lie in, each time; back, dirty: written to DRAM, and left in L2; allocated: lines; atomics: steps of atomics, hottest: those of the block of memory that has most."""
 
     missed: int = 0
     near_misses: int = 0
     fabric_read: int = 0
-    fabric_write: int = 0
+    changed: int = 0
+    remote: int = 0
     atoms: int = 0
     blocks: int = 0
     allocated: int = 0
@@ -41,10 +43,10 @@ class Moved:
 
 
 class Walk:
-    """One launch on its way through `cache`. kinds: of each Access; half_of: L2 half of each CTA; wanted: CTAs whose levels are kept."""
+    """One launch on its way through `cache`. kinds, widths: of each Access, and the bytes of a lane; half_of: L2 half of each CTA; wanted: CTAs whose levels are kept."""
 
-    def __init__(self, cache: SectoredL2, kinds: list[str], half_of: Array, wanted: Iterable[int]) -> None:
-        self.cache, self.kinds, self.half_of = cache, kinds, half_of
+    def __init__(self, cache: SectoredL2, kinds: list[str], widths: list[int], half_of: Array, wanted: Iterable[int]) -> None:
+        self.cache, self.kinds, self.widths, self.half_of = cache, kinds, widths, half_of
         self.asked: Asked = {cta: {} for cta in wanted}
         self.is_wanted = np.zeros(len(half_of), bool)
         self.is_wanted[list(self.asked)] = True
@@ -77,16 +79,17 @@ class Walk:
             if not at.any():
                 continue
             mine = _of(sectors, at, rectangle)
+            parts = parts_of(mine, self.widths[access]) if self.kinds[access] == "store" else None
             lines, masks = grouped(mine)
-            found = self.step(access, h, lines, masks)
+            found = self.step(access, h, lines, masks, parts)
             if found is None or not self.asked:
                 continue
             keep = at & self.is_wanted[ctas]
             for cta in np.unique(ctas[keep]).tolist():
                 self.note(cta, np.unique(_of(sectors, keep & (ctas == cta), rectangle)), lines, found)
 
-    def step(self, access: int, half: int, lines: Array, masks: Array) -> Found | None:
-        """SMs of one half touch distinct ascending lines. Where they were, if they were read."""
+    def step(self, access: int, half: int, lines: Array, masks: Array, parts: tuple[Array, Array] | None = None) -> Found | None:
+        """SMs of one half touch distinct ascending lines. Where they were, if they were read. parts: see `SectoredL2.write`."""
         kind, moved = self.kinds[access], self.moved
         if kind in READS:
             found = self.cache.read(half, lines, masks)
@@ -97,10 +100,12 @@ class Walk:
             moved.fabric_read += int(asked[found.remote].sum())
             return found
         if kind == "store":
-            moved.fabric_write += int(BITS[masks[self.cache.write(half, lines, masks)]].sum())
+            remote = self.cache.write(half, lines, masks, parts)
         else:
             self._book(self.cache.atomic(lines, masks), lines)
-            moved.fabric_write += int(BITS[masks[self.cache.home(lines) != half]].sum())
+            remote = self.cache.home(lines) != half
+        moved.changed += int(BITS[masks].sum())
+        moved.remote += int(BITS[masks[remote]].sum())
         return None
 
     def _book(self, dram: Array, lines: Array) -> None:
@@ -124,6 +129,14 @@ def _of(sectors: Array, at: Array, rectangle: bool) -> Array:
     if not rectangle:
         return sectors[0, at[0]] if sectors.shape[1] > 1 else sectors[0]
     return (sectors[at[:, 0]] if sectors.shape[0] > 1 else sectors).ravel()
+
+
+def parts_of(sectors: Array, width: int) -> tuple[Array, Array] | None:
+    """Sectors, once for each lane that writes `width` bytes of them -> (distinct, bytes written); None where all are written whole."""
+    if width >= WHOLE:
+        return None
+    distinct, lanes = np.unique(sectors, return_counts=True)
+    return None if (lanes * width >= WHOLE).all() else (distinct, lanes * width)
 
 
 def grouped(sectors: Array) -> tuple[Array, Array]:

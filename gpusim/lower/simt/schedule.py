@@ -6,7 +6,7 @@ instructions here; the cost table of the machine is elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gpusim.lower.simt.code import Instr
 from gpusim.lower.simt.mnemonics import MATRIX, WARPGROUP
@@ -16,21 +16,21 @@ from gpusim.lower.simt.mnemonics import MATRIX, WARPGROUP
 REACHES = ((24, 96), (12, 48), (8, 16), (4, 8))
 
 _LATENCY = {
-    "LDG": 60, "LDL": 60, "ATOMG": 60, "LDS": 24, "LDSM": 30, "ATOMS": 30, "SHFL": 24, "LDC": 12, "S2R": 20, "S2UR": 20, "S2R.CTAID": 20,
+    "LDG": 60, "LDL": 60, "ATOMG": 60, "LDS": 24, "LDSM": 30, "ATOMS": 30, "ATOMS.CAST.SPIN": 40, "SHFL": 24, "LDC": 12, "S2R": 20, "S2UR": 20, "S2R.CTAID": 20,
     "I2F": 16, "F2I": 16, "POPC": 16, "FLO": 16, "DADD": 12, "DMUL": 12, "DFMA": 12, "BAR": 1, "ULDC": 3,
 }  # fmt: skip
 _FENCES = frozenset(
-    "BAR BAR.RED BAR.GRID NOP WARPSYNC MEMBAR LDGDEPBAR DEPBAR BSYNC WARPGROUP.ARRIVE WARPGROUP.DEPBAR FENCE.ASYNC UBLKCP CGAERRBAR "
+    "BAR BAR.RED BAR.GRID NOP WARPSYNC MEMBAR MEMBAR.SYS ERRBAR CCTL LDGDEPBAR DEPBAR BSYNC WARPGROUP.ARRIVE WARPGROUP.DEPBAR FENCE.ASYNC UBLKCP CGAERRBAR "
     "SYNCS.EXCH SYNCS.ARRIVE SYNCS.PHASECHK UCGABAR_ARV UCGABAR_WAIT".split()
 )
 #: of these, what only memory accesses and other fences keep their side of
-_LOOSE = frozenset(("NOP", "WARPGROUP.ARRIVE", "WARPGROUP.DEPBAR"))
+_LOOSE = frozenset(("NOP", "MEMBAR", "MEMBAR.SYS", "ERRBAR", "CCTL", "WARPGROUP.ARRIVE", "WARPGROUP.DEPBAR"))
 _READS = frozenset("LDG LDS LDL LDSM LD".split())
-_WRITES = frozenset(("STG", "STS", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.POPC", "LDGSTS", "ST", "ATOM", *WARPGROUP))
+_WRITES = frozenset(("STG", "STS", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.CAST.SPIN", "ATOMS.POPC", "LDGSTS", "ST", "ATOM", *WARPGROUP))
 _MEMORY = _READS | _WRITES
 _SPACE = {
-    "LDG": "g", "STG": "g", "RED": "g", "ATOMG": "g", "LDS": "s", "STS": "s", "ATOMS": "s", "ATOMS.POPC": "s", "LDSM": "s", "LDGSTS": "s", "LDL": "l",
-    "STL": "l", "LD": "s", "ST": "s", "ATOM": "s", **dict.fromkeys(WARPGROUP, "s"),
+    "LDG": "g", "STG": "g", "RED": "g", "ATOMG": "g", "LDS": "s", "STS": "s", "ATOMS": "s", "ATOMS.CAST.SPIN": "s", "ATOMS.POPC": "s", "LDSM": "s",
+    "LDGSTS": "s", "LDL": "l", "STL": "l", "LD": "s", "ST": "s", "ATOM": "s", **dict.fromkeys(WARPGROUP, "s"),
 }  # fmt: skip
 
 
@@ -40,11 +40,14 @@ def latency(op: str) -> int:
     return _LATENCY.get(op, 18 if op.startswith("MUFU") else 4)
 
 
-def schedule(rows: Sequence[Instr], reach: tuple[int, int] = REACHES[0]) -> list[Instr]:
-    """`rows` in the order of issue; reach: one of `REACHES`. Keeps dependencies through registers and memory, and everything on its side of a barrier."""
+def schedule(rows: Sequence[Instr], reach: tuple[int, int] = REACHES[0], apart: Mapping[int, str] | None = None) -> list[Instr]:
+    """`rows` in the order of issue; reach: one of `REACHES`. Keeps dependencies through registers and memory, and everything on its side of a barrier.
+
+    apart: number of an Access to global memory -> name of an array that no other one overlaps; other accesses may be to the same memory.
+    """
     if len(rows) < 3:
         return list(rows)
-    succ, waits = _dependences(rows)
+    succ, waits = _dependences(rows, apart or {})
     height = [0] * len(rows)
     for i in reversed(range(len(rows))):
         height[i] = latency(rows[i].op) + max((height[j] for j in succ[i]), default=0)
@@ -80,7 +83,7 @@ def _ahead(rows: Sequence[Instr], succ: Sequence[set[int]], near: int, far: int)
     return ahead
 
 
-def _dependences(rows: Sequence[Instr]) -> tuple[list[set[int]], list[int]]:
+def _dependences(rows: Sequence[Instr], apart: Mapping[int, str]) -> tuple[list[set[int]], list[int]]:
     succ: list[set[int]] = [set() for _ in rows]
     writer: dict[int, int] = {}
     readers: dict[int, list[int]] = {}
@@ -94,6 +97,8 @@ def _dependences(rows: Sequence[Instr]) -> tuple[list[set[int]], list[int]]:
         if fence >= 0 and (row.op in _MEMORY or row.op in _FENCES or rows[fence].op not in _LOOSE):
             before.add(fence)
         space = _SPACE.get(row.op)
+        if space == "g" and row.access in apart:
+            space = f"g {apart[row.access]}"
         if space:
             before.update(j for j in touched.get(space, ()) if row.op in _WRITES or rows[j].op in _WRITES)
             touched.setdefault(space, []).append(i)

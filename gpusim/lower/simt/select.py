@@ -6,6 +6,7 @@ loops do not change is computed in front of them; then every block is scheduled 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from gpusim.ir.simt.facts import LaunchFacts
@@ -47,7 +48,7 @@ def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int
         w.block = block.id
         _block(w, block.id)
     most = given_registers or min(registers.MOST, code.program.max_registers or registers.MOST)
-    rows, wanted = _finish(w, splits, most)
+    rows, wanted = _finish(w, splits, most, _apart(code, facts))
     rows, spills = spill(rows, w.flow.succ, w.size, most) if wanted > most else (rows, 0)
     blocks = tuple(replace(b, instrs=tuple(r)) for b, r in zip(code.blocks, rows, strict=True))
     return replace(code, blocks=blocks, machine_registers=w.next, registers=given_registers or min(wanted, most), spills=spills)
@@ -79,12 +80,12 @@ def _block(w: Writer, block: int) -> None:
     w.settle()
 
 
-def _finish(w: Writer, splits: frozenset[int], most: int) -> tuple[list[list[Instr]], int]:
+def _finish(w: Writer, splits: frozenset[int], most: int, apart: Mapping[int, str]) -> tuple[list[list[Instr]], int]:
     """The blocks in the order of issue, and the registers that takes: the order that hides most latency, of those that let the most warps be
     resident and stay below `most`; if none does, the one with the fewest registers."""
     tried = []
     for reach in REACHES:
-        rows = _ordered(w, splits, reach)
+        rows = _ordered(w, splits, reach, apart)
         tried.append((rows, registers.estimate(rows, w.flow.succ, w.size)))
         if tried[-1][1] <= min(registers.FREE, most):
             break
@@ -94,12 +95,19 @@ def _finish(w: Writer, splits: frozenset[int], most: int) -> tuple[list[list[Ins
     return balance(rows), count
 
 
-def _ordered(w: Writer, splits: frozenset[int], reach: tuple[int, int]) -> list[list[Instr]]:
+def _apart(code: Code, facts: LaunchFacts | None) -> dict[int, str]:
+    """Accesses to arguments that overlap no other one, as `ir.simt.rewrites.alias` takes them."""
+    overlapping = facts.overlapping if facts is not None else frozenset()
+    alone = {b.name for b in code.program.buffers if b.space == "global" and b.arg not in overlapping}
+    return {i: a.buffer for i, a in enumerate(code.accesses) if a.space == "global" and a.buffer in alone}
+
+
+def _ordered(w: Writer, splits: frozenset[int], reach: tuple[int, int], apart: Mapping[int, str]) -> list[list[Instr]]:
     """Schedule, and put around each block what controls the flow."""
     opens, closes = control.barriers(w.flow, splits)
     out: list[list[Instr]] = []
     for block in w.flow.code.blocks:
         head = [Instr("BSYNC", line=block.line)] * closes.get(block.id, 0)
         tail = [Instr("BSSY", line=block.line)] * opens.get(block.id, 0)
-        out.append([*head, *schedule(w.lists[block.id], reach), *tail, *w.tails[block.id]])
+        out.append([*head, *schedule(w.lists[block.id], reach, apart), *tail, *w.tails[block.id]])
     return out
