@@ -39,12 +39,14 @@ def run(
     launch: str = "out",
     clock: float | None = None,
     exact: bool = False,
+    without: Sequence[str] = (),
 ) -> Report:
     """Simulate one launch of `program` and report its time and traffic.
 
     program: what a function of `gs.kernels` returns, or a kernel under `@cuda.jit`. gpu: a name ("h100"), the path of a YAML file, or
     a loaded GpuSpec. l2: "cold", "foreign-dirty" or, for kernels of threads, "warm"; launch: overhead "in" or "out"; clock: SM clock in MHz (None: the
-    model's own); exact: simulate every block and step instead of reusing equal ones.
+    model's own); exact: simulate every block and step instead of reusing equal ones; without: costs to take away from the machine, such as
+    ["bank-conflicts", "l2-misses"], or ["all"]: `report.saved` says what each of them saves.
 
     Programs of tiles: inputs are tensor name -> array of the tensor's shape; if given, the values are computed as well and stand in
     `report.values`. CUDA kernels: grid, block and cluster are integers or up to three of them, args the arguments in order, shared the bytes of
@@ -55,7 +57,7 @@ def run(
     """
     from gpusim.launch.run import simulate
 
-    options = Options(l2, launch, clock, exact)
+    options = Options(l2, launch, clock, exact, (without,) if isinstance(without, str) else tuple(without))
     spec = gpu if isinstance(gpu, GpuSpec) else load_spec(gpu)
     if not isinstance(program, Program):
         from gpusim.cuda.launching import How

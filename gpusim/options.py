@@ -11,7 +11,8 @@ from gpusim.report.protocol import MEANING
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The protocol of a run. `clock` is the SM clock in MHz (None: the model's own), `exact` simulates every block and step.
+    """The protocol of a run. `clock` is the SM clock in MHz (None: the model's own), `exact` simulates every block and step,
+    `without` names costs that are taken away from the machine (`launch.ablations`).
 
     Raises GpusimError for a value that does not exist.
     """
@@ -20,6 +21,7 @@ class Options:
     launch: str = "out"
     clock: float | None = None
     exact: bool = False
+    without: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, known in MEANING.items():
@@ -30,4 +32,4 @@ class Options:
 
     def for_launch(self) -> dict[str, Any]:
         """The keyword arguments of `launch.run.simulate`."""
-        return {"l2": self.l2, "launch": self.launch, "clock_mhz": self.clock, "exact": self.exact}
+        return {"l2": self.l2, "launch": self.launch, "clock_mhz": self.clock, "exact": self.exact} | ({"without": self.without} if self.without else {})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpusim.cli.kernels import with_options
-from gpusim.cli.options import L2, Clock, Exact, Launch
+from gpusim.cli.options import L2, Clock, Exact, Launch, Without, costs
 from gpusim.cli.reporting import Json, Outputs, Picture, Registers, Source, Trace, Verbose
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ def _runner(name: str, entry: Entry) -> Any:
         launch: Launch = "out",
         clock: Clock = None,
         exact: Exact = False,
+        without: Without = "",
         values: Values = False,
         source: Source = False,
         trace: Trace = None,
@@ -67,7 +68,7 @@ def _runner(name: str, entry: Entry) -> Any:
         verbose: Verbose = False,
     ) -> None:
         outputs = Outputs(source, verbose, json, trace, divergence)
-        protocol = {"gpu": gpu, "registers": registers, "l2": l2, "launch": launch, "clock": clock, "exact": exact}
+        protocol = {"gpu": gpu, "registers": registers, "l2": l2, "launch": launch, "clock": clock, "exact": exact, "without": costs(without)}
         report, errors = launched(entry, {**entry.params, **given}, values, protocol)
         outputs.give(report, errors)
 

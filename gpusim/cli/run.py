@@ -10,7 +10,7 @@ import typer
 from gpusim.cli import simt
 from gpusim.cli.files import check_writable, write_text
 from gpusim.cli.kernels import Kernel, options, with_options
-from gpusim.cli.options import L2, Clock, Exact, Launch
+from gpusim.cli.options import L2, Clock, Exact, Launch, Without, costs
 from gpusim.kernels import KERNELS
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def _command(kernel: Kernel) -> Any:
         launch: Launch = "out",
         clock: Clock = None,
         exact: Exact = False,
+        without: Without = "",
         values: Annotated[bool, typer.Option("--values", help="Also compute the values and print their error against NumPy.")] = False,
         json: Json = None,
         verbose: Annotated[bool, typer.Option("--verbose", help="Also print every counter with its name in Nsight Compute.")] = False,
@@ -51,8 +52,8 @@ def _command(kernel: Kernel) -> Any:
 
         check_writable(json, "--json")
         program = kernel(**given)
-        report = api.run(program, gpu, l2=l2, launch=launch, clock=clock, exact=exact)
-        options = {"gpu": gpu, "l2": l2, "launch": launch, "clock": clock, "exact": exact}
+        report = api.run(program, gpu, l2=l2, launch=launch, clock=clock, exact=exact, without=costs(without))
+        options = {"gpu": gpu, "l2": l2, "launch": launch, "clock": clock, "exact": exact, "without": without}
         out = sys.stderr if json == "-" else sys.stdout
         print(_text(report, given, options, verbose), file=out)
         if json == "-":
@@ -66,7 +67,7 @@ def _command(kernel: Kernel) -> Any:
 
 
 #: the options of `run` that set the protocol, and what they are unless given
-DEFAULTS = {"gpu": "h100", "l2": "cold", "launch": "out", "clock": None, "exact": False}
+DEFAULTS = {"gpu": "h100", "l2": "cold", "launch": "out", "clock": None, "exact": False, "without": ""}
 
 
 def _text(report: Report, given: dict[str, Any], options: dict[str, Any], verbose: bool) -> str:
@@ -84,7 +85,7 @@ def _text(report: Report, given: dict[str, Any], options: dict[str, Any], verbos
 
 def _plain(value: Any) -> str:
     words = {True: "yes", False: "no", None: "auto"}
-    return words[value] if value is None or isinstance(value, bool) else str(value)
+    return words[value] if value is None or isinstance(value, bool) else str(value) or "nothing"
 
 
 def _values(program: Program) -> str:

@@ -13,7 +13,7 @@ import typer
 
 from gpusim.cli.arguments import parse_arguments, parse_extents
 from gpusim.cli.kernels import KernelGroup
-from gpusim.cli.options import L2, Clock, Exact, Launch
+from gpusim.cli.options import L2, Clock, Exact, Launch, Without, costs
 from gpusim.cli.reporting import Json, Outputs, Picture, Registers, Source, Trace, Verbose
 from gpusim.errors import GpusimError
 
@@ -74,6 +74,7 @@ def run_file(
     launch: Launch = "out",
     clock: Clock = None,
     exact: Exact = False,
+    without: Without = "",
     source: Source = False,
     trace: Trace = None,
     divergence: Picture = None,
@@ -86,7 +87,7 @@ def run_file(
     blocks, threads = parse_extents(grid, "--grid"), parse_extents(block, "--block")
     found = load_kernel(kernel)
     values = parse_arguments(args, found.names, seed)
-    protocol: dict[str, Any] = {"l2": l2, "launch": launch, "clock": clock, "exact": exact}
+    protocol: dict[str, Any] = {"l2": l2, "launch": launch, "clock": clock, "exact": exact, "without": costs(without)}
     report = api.run(found, gpu, grid=blocks, block=threads, args=values, shared=shared, registers=registers, **protocol)
     outputs.give(report)
 

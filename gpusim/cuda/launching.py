@@ -133,4 +133,4 @@ def _begin(kernel: Dispatcher, bound: Sequence[Bound], shape: Geometry, how: How
 def _report(begun: Begun, how: How, values: dict[str, np.ndarray] | None) -> Report:
     from gpusim.report.simt import simt_report
 
-    return replace(simt_report(begun.result(timeline=True), how.spec), values=values)
+    return replace(simt_report(begun.result(timeline=True, without=how.options.without), how.spec), values=values)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpusim.devices.gpu import REASONS, Gpu, Timed
@@ -11,6 +13,7 @@ from gpusim.devices.stream import Stream
 from gpusim.errors import GpusimError
 from gpusim.ir.program import Program
 from gpusim.launch import laws
+from gpusim.launch.ablations import ablate, in_turn
 from gpusim.launch.bounds import bounds
 from gpusim.launch.dealing import deal
 from gpusim.launch.prepare import Ready, prepare
@@ -33,17 +36,30 @@ def simulate(
     clock_mhz: float | None = None,
     exact: bool = False,
     timeline: bool = False,
+    without: Sequence[str] = (),
 ) -> Run:
     """One launch of `program` on `spec`.
 
     l2: "cold", or "foreign-dirty" (full of another kernel's dirty lines). launch: overhead "out" or "in". clock_mhz: the
-    SM clock; None takes the model's own. exact: simulate every CTA and step. timeline: keep the spans of every CTA.
+    SM clock; None takes the model's own. exact: simulate every CTA and step. timeline: keep the spans of every CTA. without: names of
+    `launch.ablations` to take away; `saved` of the Run says what each of them costs.
     Raises GpusimError for what the device cannot do.
     """
     check_options(l2, launch, clock_mhz)
     if l2 == "warm":
         raise GpusimError("l2 = 'warm' is for kernels of threads.", where=program.name, hint="Tiled programs begin with l2='cold' or 'foreign-dirty'.")
     ready = prepare(program, spec, clock_mhz)
+
+    def make(names: tuple[str, ...]) -> Run:
+        return _once(program, spec, replace(ready, machine=ablate(ready.machine, names)), (l2, launch, exact, *names), timeline)
+
+    run, saved = in_turn(make, lambda run: run.time_ps, without)
+    return replace(run, saved=saved)
+
+
+def _once(program: Program, spec: GpuSpec, ready: Ready, options: tuple[Any, ...], timeline: bool) -> Run:
+    """options: l2, launch, exact, and what was taken away."""
+    l2, launch, exact = options[:3]
     machine, held = ready.machine, ready.held
     p = plan(program.ctas, ready.stream, ready.slots, exact)
     made = ready.stream if p.steps is None else stream(ready.lowered, p.steps)
@@ -76,7 +92,7 @@ def simulate(
         extrapolated=_said(p, ready.stream, whole),
         notes=ready.lowered.notes,
         spans=_timeline(timed) if timeline else (),
-        digest=_digest(program, spec, (l2, launch, machine.clock_hz, exact), counters, picoseconds),
+        digest=_digest(program, spec, (l2, launch, machine.clock_hz, exact, *options[3:]), counters, picoseconds),
     )
     laws.check(run, counts, timed if p.whole else None)
     return run

@@ -39,6 +39,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "nsight": metrics_of(run.counters),
         "notes": list(run.notes),
         "device_validated": report.spec.validated,
+        "saved_us": report.saved,
         "kernel_class": kernel_class(run),
         "measured_errors": asdict(errors) if errors else None,
     }

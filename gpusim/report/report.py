@@ -175,6 +175,12 @@ class Report:
         return self.run.bounds
 
     @property
+    def saved(self) -> dict[str, float] | None:
+        """What was taken away from the machine -> microseconds that it saved after those before it; with `time_us` they are the time of the whole
+        machine. None where nothing was."""
+        return {name: picoseconds / 1e6 for name, picoseconds in self.run.saved} or None
+
+    @property
     def protocol(self) -> Protocol:
         return self.run.protocol
 

@@ -52,6 +52,10 @@ def wrap(label: str, text: str) -> list[str]:
 def _result(r: Report) -> Iterator[Line]:
     yield "grid", f"{plural(r.ctas, 'CTA')}, {plural(r.waves, 'wave')} of {count(r.run.slots)} slots, {count(r.tail_ctas)} in the last wave"
     yield "time", f"{microseconds(r.time_us)}, {count(r.cycles)} cycles at {r.clock_mhz:.0f} MHz"
+    if r.saved is not None:
+        whole = r.time_us + sum(r.saved.values())
+        parts = ", ".join(f"{name} {microseconds(time)} ({percent(time / whole)})" for name, time in r.saved.items())
+        yield "without", f"of {microseconds(whole)}: {parts}, and what is left {microseconds(r.time_us)} ({percent(r.time_us / whole)})"
     if not r.run.flops:
         return
     rate = f"{r.tflops:.4g} TFLOP/s"

@@ -49,7 +49,8 @@ class Run:
     launch). stalls: warp-cycles by reason, summed over all warps; they add up to `warp_cycles`. bounds: resource -> cycles
     the run would take if only that resource limited it. extrapolated: what was not simulated and the residual ("" if all was).
     notes: what a compiler could not do for this program, and what to change. warps_active: mean resident warps of an SM that holds any.
-    profile: of a SIMT kernel, what its source lines cost (its `notes` are the rewrites that were applied)."""
+    profile: of a SIMT kernel, what its source lines cost (its `notes` are the rewrites that were applied). saved: what was taken away from the
+    machine, each with the picoseconds that it saved after those before it; with `time_ps` they are the time of the whole machine."""
 
     gpu: str
     kernel: str
@@ -72,3 +73,4 @@ class Run:
     digest: str = ""
     warps_active: float | None = None
     profile: Profile | None = field(default=None, repr=False)
+    saved: tuple[tuple[str, int], ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -12,6 +13,7 @@ from gpusim.devices.simt.costs import CODE_BYTES
 from gpusim.devices.simt.result import SmRun
 from gpusim.ir.simt.nodes import Geometry, SimtProgram
 from gpusim.launch import laws
+from gpusim.launch.ablations import ablate, ablate_passed, ablate_traffic, in_turn
 from gpusim.launch.protocol import check_options
 from gpusim.launch.simt.counting import counters as count
 from gpusim.launch.simt.counting import flops
@@ -64,17 +66,19 @@ def simulate_simt(
     exact: bool = False,
     timeline: bool = False,
     state: MemoryState | None = None,
+    without: Sequence[str] = (),
 ) -> SimtResult:
     """One launch of `kernel` (a SimtProgram, or what has `.program_for(tuple[Arg, ...])`) with `args` on `spec`.
 
     args: NumPy arrays (written in place), numbers; with values=False also `ArraySpec`. registers: per thread, instead of the estimate.
     values: execute every thread; False: only what time and counters need, and arrays stay as they are. l2, launch, clock_mhz: as in
-    `launch.run.simulate`. exact: leave nothing out. timeline: keep the passes of the timed warps. Raises GpusimError for what the
+    `launch.run.simulate`. exact: leave nothing out. timeline: keep the passes of the timed warps. without: names of `launch.ablations`
+    to take away. Raises GpusimError for what the
     device cannot do, and for what the sanitizer finds.
     """
     begun = begin(kernel, geometry, args, spec, registers=registers, clock_mhz=clock_mhz, l2=l2, launch=launch, exact=exact, state=state)
     begun.execute(values=values)
-    return begun.result(timeline=timeline)
+    return begun.result(timeline=timeline, without=without)
 
 
 def begin(
@@ -145,12 +149,19 @@ class Begun:
         length = None if few or self.exact else probe(ready, self.args, ctas // 2)
         return [recorded(load, ready.held.ctas_per_sm, length, self.exact) for load in self.loads]
 
-    def result(self, *, timeline: bool = False) -> SimtResult:
-        """Time, counters and stalls. The arrays' contents no longer matter."""
+    def result(self, *, timeline: bool = False, without: Sequence[str] = ()) -> SimtResult:
+        """Time, counters and stalls. The arrays' contents no longer matter. without: as in `simulate_simt`; the values are not made again."""
         if self.passed is None:
             self.execute()
         assert self.passed is not None
-        return assemble(self, self.passed, timeline)
+        whole, passed = copy(self), self.passed
+
+        def make(names: tuple[str, ...]) -> SimtResult:
+            whole.ready = replace(self.ready, machine=ablate(self.ready.machine, names))
+            return assemble(whole, ablate_passed(passed, self.ready.code, names), timeline, names)
+
+        made, saved = in_turn(make, lambda one: one.run.time_ps, without)
+        return replace(made, run=replace(made.run, saved=saved)) if saved else made
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +177,12 @@ class _Sm:
         return self.made.run
 
 
-def assemble(begun: Begun, passed: Passed, timeline: bool) -> SimtResult:
-    """The Run of a launch whose values are done."""
-    ready, options = begun.ready, (begun.l2, begun.launch, begun.exact)
+def assemble(begun: Begun, passed: Passed, timeline: bool, without: tuple[str, ...] = ()) -> SimtResult:
+    """The Run of a launch whose values are done. without: what `begun` and `passed` no longer have."""
+    ready, options = begun.ready, (begun.l2, begun.launch, begun.exact, *without)
     code, machine, geometry = ready.code, ready.machine, ready.geometry
     counted = count(code, passed.counts)
-    moved, foreign, asked = _moved(begun, passed, counted)
+    moved, foreign, asked = ablate_traffic(*_moved(begun, passed, counted), without)
     sms = _timed(begun, passed, asked, cost(moved, foreign, counted, machine), counted["instructions"] / geometry.ctas, timeline)
     counters = counted | traffic(counted, [(s.run, s.scale) for s in sms], moved, foreign, machine)
     bounds = limits(counters, machine, ready.spec, geometry.ctas)
@@ -223,7 +234,7 @@ def _timed(begun: Begun, passed: Passed, asked: Asked, costs: Cost, mean: float,
     ready, out = begun.ready, []
     for load, kept in zip(begun.loads, begun.kept, strict=True):
         paths = [passed.paths[cta] for cta in kept]
-        on = bench(ready, paths, asked, costs)
+        on = bench(ready, load.sm, paths, asked, costs)
         out.append(_Sm(load, estimate(on, load, paths, mean, exact=begun.exact, timeline=timeline), float(load.sms)))
         if not out[-1].made.whole and load.mean is None:
             break
