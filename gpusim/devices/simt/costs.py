@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpusim.devices.simt.matrix import interval, issue_cycles
 from gpusim.devices.simt.result import REASONS
+from gpusim.devices.simt.spin import restarts
 from gpusim.errors import GpusimError
 from gpusim.lower.simt.code import Block, Code, Instr, targets
 from gpusim.lower.simt.mnemonics import MATRIX, WARPGROUP
@@ -15,8 +16,11 @@ from gpusim.parts.icache import InstructionCache, spans_of
 from gpusim.spec.resolve import Machine
 
 #: what happens at issue beside the pipe; all but PLAIN in the order of time over the sub-cores. ENDING: a lane's end, which may let a CTA in;
-#: MATRICES: a matrix instruction of a warpgroup, or what closes a group of them; PRODUCTS: the wait for groups; ASYNC: mbarriers and bulk copies
-PLAIN, SHARED, BARRIER, COPIES, ENDING, GRID, MATRICES, PRODUCTS, ASYNC, CLUSTER, FENCE = range(11)
+#: MATRICES: a matrix instruction of a warpgroup, or what closes a group of them; PRODUCTS: the wait for groups; ASYNC: mbarriers and bulk copies;
+#: ROUND: the end of a round of a loop whose rounds depend on time
+PLAIN, SHARED, BARRIER, COPIES, ENDING, GRID, MATRICES, PRODUCTS, ROUND, ASYNC, CLUSTER, FENCE = range(12)
+#: a matrix instruction of a warp, which also keeps the ALU from reading registers; concerns the sub-core alone, as PLAIN does
+READING = -1
 
 #: the FMA pipe's second half stands behind the named pipes; only what says "fma" may take it
 PIPES = ("fma", "fmaheavy", "alu", "half", "fp64", "xu", "lsu", "uniform", "branch", "tensor", "adu", "none")
@@ -29,6 +33,7 @@ _KINDS = {
     "BAR.GRID": GRID,
     "WARPGROUP.DEPBAR": PRODUCTS,
     **dict.fromkeys(WARPGROUP, MATRICES),
+    **dict.fromkeys(MATRIX, READING),
     **dict.fromkeys(("SYNCS.EXCH", "SYNCS.ARRIVE", "SYNCS.PHASECHK", "UBLKCP"), ASYNC),
     "UCGABAR_WAIT": CLUSTER,
     "ERRBAR": FENCE,
@@ -45,7 +50,7 @@ _CONSTANT = frozenset(("LDC", "ULDC"))
 WAIT, SHORT, LONG, IMC = (REASONS.index(r) for r in ("wait", "short_scoreboard", "long_scoreboard", "imc_miss"))
 
 #: why a warp waits behind an instruction after which it cannot go on at once; else it is "wait"
-_GAP_REASON = {"BRA": "branch_resolving", "BSYNC": "branch_resolving", "MEMBAR": "membar", "ERRBAR": "membar", "CGAERRBAR": "membar", "NANOSLEEP": "sleeping"}
+_GAP_REASON = {"BRA": "branch_resolving", "BSYNC": "branch_resolving", "MEMBAR": "membar", "MEMBAR.SYS": "membar", "ERRBAR": "membar", "CGAERRBAR": "membar", "NANOSLEEP": "sleeping"}
 
 #: bytes of a machine instruction
 CODE_BYTES = 16
@@ -59,7 +64,7 @@ Issue = tuple[int, int, int, float, float, tuple[int, ...], tuple[int, ...], tup
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """blocks[b]: what a warp issues in block b; why: register -> index of the stall reason while it is awaited; lines: number -> source line;
-    position: Access -> place in the block's touches.
+    position: Access -> place in the block's touches; restart: number of an instruction of kind ROUND -> place in its block where the next round begins.
 
     An Issue is (kind, pipe, other pipe, cycles on it, latency, dst, registers it waits for from its own pipe, those from others, number in
     the code, issue cycles, issue cycles when operands are at hand, cycles until the warp's next issue, Instr, index of the reason for those,
@@ -67,6 +72,7 @@ class Compiled:
     """
 
     blocks: tuple[tuple[Issue, ...], ...]
+    restart: dict[int, int]
     why: tuple[int, ...]
     lines: tuple[int, ...]
     position: dict[int, int]
@@ -82,20 +88,24 @@ def compile_code(code: Code, machine: Machine) -> Compiled:
     number = 0
     blocks: list[tuple[Issue, ...]] = []
     lines: list[int] = []
+    restart: dict[int, int] = {}
     under_way = _under_way(code)
     for block in code.blocks:
+        rounds = restarts(block.instrs)
         row: list[Issue] = []
         uses.enter(block)
         reads = _reads(block.instrs, uses, machine.simt.register_ports)
         for place, instr in enumerate(block.instrs):
             awaited = () if place else under_way[block.id]
             row.append(_issue(instr, reads[place], block.instrs[place + 1 :], number, uses, machine, awaited))
+            if place in rounds:
+                row[-1], restart[number] = (ROUND, *row[-1][1:]), rounds[place]
             lines.append(instr.line)
             uses.leave(instr)
             number += 1
         blocks.append(tuple(row))
     position = {access: place for block in code.blocks for place, access in enumerate(block.accesses)}
-    return Compiled(tuple(blocks), tuple(uses.why), tuple(lines), position, len(uses.why))
+    return Compiled(tuple(blocks), restart, tuple(uses.why), tuple(lines), position, len(uses.why))
 
 
 def _under_way(code: Code) -> list[tuple[int, ...]]:
@@ -130,9 +140,9 @@ def _issue(
         latency = max(latency, simt.guard_latency)
     if instr.op == "SHFL" and len(instr.srcs) > 1:
         latency += simt.shuffle_index
-    indexed = instr.op == "LDC" and instr.access is not None
+    indexed = instr.op in _CONSTANT and instr.access is not None
     kind = _KINDS.get(instr.op, MATRICES if instr.closes else SHARED if name == "lsu" or indexed else PLAIN)
-    first, again, goes_on = reads
+    first, again, goes_on = (1, reads[1], False) if kind == READING else reads
     needs = dict.fromkeys(r for r in instr.srcs + instr.dst if instr.op not in WARPGROUP or not uses.summed[r])
     far = tuple(r for r in instr.srcs if r in needs and uses.pipe(r) != name)
     near = (*(r for r in needs if r not in far), *awaited)
@@ -170,17 +180,18 @@ def _hold(instr: Instr, pipe: str, machine: Machine) -> float:
 
 def _reads(instrs: Sequence[Instr], uses: _Registers, ports: int) -> list[tuple[int, int, bool]]:
     """For each instruction of a block: issue cycles for its registers, those that are left when what the last one on its pipe read is at hand,
-    and whether that helps it or one soon behind it. Only pipes that take a warp instruction in two cycles or less are held up.
+    and whether that helps it or one soon behind it. Only pipes that take a warp instruction in two cycles or less are held up; and the ALU
+    by what matrix instructions read.
     """
     pipes = [_pipe(i) for i in instrs]
     out: list[tuple[int, int, bool]] = []
     for place, instr in enumerate(instrs):
-        read = uses.vector(instr) if pipes[place] in _FAST else frozenset()
+        read = uses.vector(instr) if pipes[place] in _FAST or instr.op in MATRIX else frozenset()
         source = next((p for p in range(place - 1, max(-1, place - 1 - _HELD), -1) if pipes[p] == pipes[place]), None)
         left = read if source is None else read - uses.vector(instrs[source])
         first, again = max(1, -(-len(read) // ports)), max(1, -(-len(left) // ports))
         out.append((first, again, first > again))
-        if source is not None and first > again:
+        if source is not None and first > again and instr.op not in MATRIX:
             out[source + 1 : place] = [(a, b, True) for a, b, _ in out[source + 1 : place]]
     return out
 

@@ -10,29 +10,32 @@ from bisect import insort
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from gpusim.devices.simt.costs import PIPES, WAIT, Issue
+from gpusim.devices.simt.costs import PIPES, READING, WAIT, Issue
 from gpusim.devices.simt.result import REASONS
 
 if TYPE_CHECKING:
     from gpusim.devices.simt.sm import Sm
+    from gpusim.devices.simt.spin import Spin
     from gpusim.trace.simt import WarpPath
 
 INF = float("inf")
 NOT_SELECTED = REASONS.index("not_selected")
+ALU = PIPES.index("alu")
 
 
 class Warp:
     """A warp's place in its path, and when its registers are ready. `last`: the cycle behind its latest issue.
     drained: when its stores have left; copies: when its asynchronous copies have landed; groups: the same for each committed group;
-    products, product_groups: the same for matrix instructions of its warpgroup."""
+    products, product_groups: the same for matrix instructions of its warpgroup; spin: its atomics that are loops."""
 
     __slots__ = (
         "age", "cta", "number", "path", "block", "code", "at", "pc", "ins", "ready", "why", "last", "regs", "drained", "subcore", "copies", "groups",
-        "products", "product_groups", "born",
+        "products", "product_groups", "spin", "born",
     )  # fmt: skip
 
     ins: Issue
     subcore: int
+    spin: Spin
 
     def __init__(self, age: int, cta: int, number: int, path: WarpPath, registers: int, start: float) -> None:
         self.age, self.cta, self.number, self.path = age, cta, number, path
@@ -94,7 +97,7 @@ class SubCore:
                 if t > horizon or t == INF:
                     break
                 continue
-            if chosen.ins[0] and t > limit:
+            if chosen.ins[0] > 0 and t > limit:
                 if goes_on is chosen:
                     self.current = chosen
                 else:
@@ -173,10 +176,12 @@ class SubCore:
         end = t + slots
         self.previous, self.previous_end = warp, end
         warp.last = t + 1
-        if kind:
+        if kind > 0:
             parked = sm.shared(self, warp, ins, t)
         else:
             parked = False
+            if kind == READING:
+                self.free[ALU] = max(self.free[ALU], t) + slots_again
             done = t + latency
             regs = warp.regs
             for d in dst:
