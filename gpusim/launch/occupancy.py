@@ -24,7 +24,7 @@ def occupancy(foot: Footprint, spec: GpuSpec) -> Occupancy:
         "warps": sm.max_warps // foot.warps,
         "registers": warps // (-(-foot.warps // sm.subcores) * sm.subcores) if foot.warps >= sm.subcores else warps // foot.warps,
         "CTA slots": sm.max_ctas,
-        "shared memory": sm.shared_max // shared,
+        "shared memory": sm.shared_max // shared if shared else sm.max_ctas,
     }
     limiter = min(limits, key=lambda k: limits[k])
     if limits[limiter] < 1:
