@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,10 @@ from gpusim.ir.simt.nodes import Geometry
 from gpusim.kernels.simt.probes import latency
 from gpusim.launch.simt.args import ArraySpec
 from gpusim.launch.simt.run import simulate_simt
+from gpusim.launch.simt.state import MemoryState
 from gpusim.probe.loops import excluded, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
-from gpusim.probe.rings import SPARE, Chip, Ring, per_pass
+from gpusim.probe.rings import SPARE, Chip, Ring, far_word, per_pass
 from gpusim.spec.device import GpuSpec
 
 LINE, KIB, MIB, GIB = 128, 1 << 10, 1 << 20, 1 << 30
@@ -21,6 +24,8 @@ LINE, KIB, MIB, GIB = 128, 1 << 10, 1 << 20, 1 << 30
 STEPS = 1024
 #: rings up to this size are walked once before, so that the L1 holds what it holds in every pass
 WALKED_TWICE = 512 * KIB
+#: lines that every SM visits (of the 64 measured ones as many as tell the distribution), and bytes from one to the next
+LINES, PITCH = 32, 4736
 #: passes that are timed where every pass is like the other
 PASSES = 8
 #: bytes of a page of device memory
@@ -29,12 +34,14 @@ PAGE = 2 * MIB
 SPREAD = 2 * GIB
 
 
-def _chain(kernel: Any, args: tuple[Any, ...], threads: int = 1, passes: int = PASSES, steps: int = latency.STEPS) -> Simulation:
+def _chain(
+    kernel: Any, args: tuple[Any, ...], threads: int = 1, passes: int = PASSES, steps: int = latency.STEPS, **options: Any
+) -> Callable[[GpuSpec], float]:
     """Cycles of one of `steps` dependent operations in a pass of the kernel's last loop, which runs the number of passes named "passes"."""
 
     def simulate(spec: GpuSpec) -> float:
         given = tuple(np.int32(passes + SPARE) if isinstance(a, str) else a for a in args)
-        made = simulate_simt(kernel, Geometry((1, 1, 1), (threads, 1, 1), 0), given, spec, values=False, exact=True, timeline=True)
+        made = simulate_simt(kernel, Geometry((1, 1, 1), (threads, 1, 1), 0), given, spec, values=False, exact=True, timeline=True, **options)
         return per_pass(made.run, passes) / steps
 
     return simulate
@@ -60,8 +67,15 @@ def _local(p: Params) -> Simulation:
 
 
 def _atomic(p: Params) -> Simulation:
+    """On a word that is at home in the other half of L2, as the measured one was: a chain of atomics on a word of the SM's own half takes no longer
+    than a load of it, on one of the other half what the measured one took."""
     kernel, dtype = latency.ATOMIC[p["op"]]
-    return _chain(kernel, ("passes", np.zeros(64, dtype.dtype)), 32, steps=latency.ATOMICS)
+
+    def simulate(spec: GpuSpec) -> float:
+        state, words = MemoryState(spec), np.zeros(64 * KIB, dtype.dtype)
+        return _chain(kernel, ("passes", np.int32(far_word(spec, state, words)), words), 32, steps=latency.ATOMICS, state=state)(spec)
+
+    return simulate
 
 
 def _l1_hit(p: Params) -> Simulation:
@@ -80,6 +94,23 @@ def _l2_hit(p: Params) -> Simulation:
         return chip.walk(load, 0, STEPS)
 
     return simulate
+
+
+def _by_sm(spec: GpuSpec) -> list[list[float]]:
+    """For each SM, cycles of a hit in each of some lines, which lie as far apart as the measured ones. SMs of a TPC count as one."""
+    return Chip(spec, Ring(LINES, PITCH, random=False), 0).visits()
+
+
+def _line_by_sm(p: Params) -> Simulation:
+    if not p["layout"].startswith("list[smid*64+line]"):
+        raise KeyError("layout")
+    return lambda spec: [cycles for row in _by_sm(spec) for cycles in row]
+
+
+def _mean_by_sm(p: Params) -> Simulation:
+    if p["layout"] != "list[smid]":
+        raise KeyError("layout")
+    return lambda spec: [fmean(row) for row in _by_sm(spec)]
 
 
 #: what is carved out of the SRAM for shared memory -> dynamic shared memory of the CTA, as a share of the most that a CTA may have
@@ -136,6 +167,8 @@ PLANS: dict[str, Plan] = {
     "shared": _shared,
     "l1_hit": _l1_hit,
     "l2_hit": _l2_hit,
+    "l2_hit_line_by_sm": _line_by_sm,
+    "l2_hit_mean_by_sm": _mean_by_sm,
     "constant": _constant,
     "local": _local,
     "atomic": _atomic,

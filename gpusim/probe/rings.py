@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,14 @@ import numpy as np
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Geometry
 from gpusim.kernels.simt.probes import latency
+from gpusim.launch.dealing import deal
 from gpusim.launch.simt.args import ArraySpec
+from gpusim.launch.simt.loads import Load
 from gpusim.launch.simt.run import Begun, begin
 from gpusim.launch.simt.state import MemoryState
 from gpusim.spec.device import GpuSpec
+from gpusim.spec.resolve import resolve
+from gpusim.trace.profile import Track
 from gpusim.trace.run import Run
 
 #: bytes of a pointer
@@ -78,12 +83,12 @@ class Chip:
     """Launches that follow each other on one chip: its L2 is kept, and so is the ring."""
 
     def __init__(self, spec: GpuSpec, ring: Ring, walked: int, l2: str = "cold") -> None:
-        """walked: how many nodes the longest walk visits."""
+        """walked: how many nodes the longest walk visits; 0: each node points to itself."""
         self.spec, self.ring = spec, ring
         self.state = MemoryState(spec, l2)
         self.words = memory(ring.nbytes + (ring.stride if ring.jitter else 0))
-        offsets = ring.offsets(0, walked + 1)
-        self.words[offsets[:-1] // POINTER] = offsets[1:].astype(np.uint64)
+        offsets = ring.offsets(0, (walked or ring.nodes) + 1)
+        self.words[offsets[:-1] // POINTER] = offsets[1 if walked else 0 :][: len(offsets) - 1].astype(np.uint64)
         self.start = int(offsets[0])
 
     def begin(self, kernel: Any, ctas: int, threads: int, *args: Any, shared: int = 0, **options: Any) -> Begun:
@@ -114,13 +119,41 @@ class Chip:
         begun.execute(values=False)
         return per_pass(begun.result(timeline=True).run, passes) / latency.STEPS
 
+    def visits(self) -> list[list[float]]:
+        """For the first SM of each TPC, cycles of a load of each node, which it has loaded before: shape [TPCs][nodes]."""
+        machine = resolve(self.spec, self.spec.clocks.boost / 1e6)
+        every, sink = machine.sms_per_tpc, ArraySpec((2,), "uint64")
+        begun = self.begin(latency.visit, machine.sms, 1, self.ring.nodes, self.ring.stride, every, sink)
+        begun.loads = tuple(Load(sm, (cta,), 1, 0) for cta, sm in enumerate(deal(machine, machine.sms, 1)) if cta % every == 0)
+        begun.execute(values=False)
+        profile = begun.result(timeline=True).run.profile
+        tracks = sorted(profile.tracks if profile else (), key=lambda track: track.sm)
+        return [_visited(track, self.ring.nodes) for track in tracks]
+
+
+def _visited(track: Track, nodes: int) -> list[float]:
+    often = Counter(p.block for p in track.passes)
+    starts = [p.start for p in track.passes if often[p.block] == nodes * latency.VISITS]
+    return [(starts[i + 2] - starts[i + 1]) / latency.LOADS_A_VISIT for i in range(0, len(starts), latency.VISITS)]
+
+
+def far_word(spec: GpuSpec, state: MemoryState, words: np.ndarray) -> int:
+    """Index of the first word of `words` that is at home in the half of L2 that is not that of the SM that runs a launch of one CTA; 0 if
+    there is but one half."""
+    machine = resolve(spec, spec.clocks.boost / 1e6)
+    sm = deal(machine, 1, 1)[0]
+    half = np.repeat(np.array(machine.gpc_half) % machine.halves, machine.gpc_sms)[sm]
+    lines = (state.addresses((words,))[0] + np.arange(0, words.nbytes, machine.line)) // machine.line
+    return int(np.flatnonzero(np.append(state.cache.home(lines) != half, True))[0]) % len(lines) * machine.line // words.itemsize
+
 
 def per_pass(run: Run, passes: int) -> float:
     """Cycles from the begin of one pass of the last loop of the first warp to the begin of the next: mean over `passes`, the last ones that another
     follows. So it is what a clock read before and behind the loop would show, less the loop's end."""
     track = run.profile.tracks[0] if run.profile is not None and run.profile.tracks else None
     blocks = [p.block for p in track.passes] if track else []
-    body = next((b for b in reversed(blocks) if blocks.count(b) >= passes + SPARE), None)
+    often = Counter(blocks)
+    body = next((b for b in reversed(blocks) if often[b] >= passes + SPARE), None)
     if track is None or body is None:
         raise GpusimError(f"no loop of {passes + SPARE} passes was timed.", where=run.kernel, hint="Launch it with a timeline.")
     starts = [p.start for p in track.passes if p.block == body]

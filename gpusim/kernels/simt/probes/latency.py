@@ -63,6 +63,25 @@ def chase(load: str) -> Any:
     return chase
 
 
+#: passes for one line, of so many loads: in the first one it comes to the near half, the last one tells when the second ended
+VISITS, LOADS_A_VISIT = 3, 4
+
+
+@cuda.jit
+def visit(ring, lines, pitch, every, sink):
+    """One thread of every so many CTAs follows pointers that point to themselves, line by line, `pitch` bytes apart."""
+    if cuda.blockIdx.x % every > 0:
+        return
+    p = uint64(0)
+    for i in cuda.range(lines, unroll=1):
+        p = uint64(i) * uint64(pitch)
+        for _ in cuda.range(VISITS, unroll=1):
+            for _ in cuda.range(LOADS_A_VISIT, unroll=0):
+                p = past_l1(ring, p)
+    if p == 1:
+        sink[0] = p
+
+
 @cuda.jit(launch_bounds=1024)
 def touch(ring, first, words, step, sink):
     """One CTA reads one word of every `step` from word `first` on."""
@@ -149,54 +168,54 @@ def local_chase(n, warm, passes, sink):
         sink[0] = p
 
 
-# one step of a chain of atomics: (array, value) -> value
+# one step of a chain of atomics: (array, index, value) -> value
 
 
 @cuda.jit(device=True)
-def add(a, x):
-    return cuda.atomic.add(a, 0, x)
+def add(a, i, x):
+    return cuda.atomic.add(a, i, x)
 
 
 @cuda.jit(device=True)
-def cas(a, x):
-    return cuda.atomic.cas(a, 0, x, x)
+def cas(a, i, x):
+    return cuda.atomic.cas(a, i, x, x)
 
 
 @cuda.jit(device=True)
-def exch(a, x):
-    return cuda.atomic.exch(a, 0, x)
+def exch(a, i, x):
+    return cuda.atomic.exch(a, i, x)
 
 
 @cuda.jit(device=True)
-def fence_block(a, x):
-    a[0] = x
+def fence_block(a, i, x):
+    a[i] = x
     cuda.threadfence_block()
     return x
 
 
 @cuda.jit(device=True)
-def fence_device(a, x):
-    a[0] = x
+def fence_device(a, i, x):
+    a[i] = x
     cuda.threadfence()
     return x
 
 
 @cuda.jit(device=True)
-def fence_system(a, x):
-    a[0] = x
+def fence_system(a, i, x):
+    a[i] = x
     cuda.threadfence_system()
     return x
 
 
 @cuda.jit(device=True)
-def reduce_then_load(a, x):
-    cuda.atomic.add(a, 0, x)
-    return cuda.ldcg(a, 0)
+def reduce_then_load(a, i, x):
+    cuda.atomic.add(a, i, x)
+    return cuda.ldcg(a, i)
 
 
 def shared_atomics(step: Any, dtype: Any) -> Any:
     @cuda.jit
-    def shared_atomics(passes, word):
+    def shared_atomics(passes, at, word):
         a = cuda.shared.array(4, dtype)
         a[cuda.threadIdx.x & 3] = dtype(0)
         cuda.syncthreads()
@@ -205,7 +224,7 @@ def shared_atomics(step: Any, dtype: Any) -> Any:
         x = dtype(1)
         for _ in cuda.range(passes, unroll=1):
             for _ in cuda.range(ATOMICS, unroll=0):
-                x = step(a, x)
+                x = step(a, 0, x)
         word[0] = x
 
     return shared_atomics
@@ -213,14 +232,14 @@ def shared_atomics(step: Any, dtype: Any) -> Any:
 
 def global_atomics(step: Any, dtype: Any) -> Any:
     @cuda.jit
-    def global_atomics(passes, word):
+    def global_atomics(passes, at, word):
         if cuda.threadIdx.x > 0:
             return
         x = dtype(1)
         for _ in cuda.range(passes, unroll=1):
             for _ in cuda.range(ATOMICS, unroll=0):
-                x = step(word, x)
-        word[1] = x
+                x = step(word, at, x)
+        word[0] = x
 
     return global_atomics
 
