@@ -6,12 +6,18 @@ stands for the SM's. PTX says that a warpgroup begins together; here each warp b
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.matrix import WGMMA_M, step
 from gpusim.lower.simt.code import Instr
 from gpusim.lower.simt.mnemonics import MATRIX, WARPGROUP
 from gpusim.parts.tensor_core import product_cycles, wgmma_cycles
 from gpusim.spec.resolve import Machine, Wgmma
+
+if TYPE_CHECKING:
+    from gpusim.devices.simt.costs import Issue
+    from gpusim.devices.simt.subcore import SubCore, Warp
 
 
 def interval(instr: Instr, machine: Machine) -> float:
@@ -65,3 +71,25 @@ class WarpgroupQueue:
         self.ends = [*self.ends[-unit.queue + 1 or len(self.ends) :], self.free]
         full = self.ends[0] if len(self.ends) == unit.queue else t
         return held, full, start + own + (unit.register_latency if registers else unit.latency)
+
+
+class Products:
+    """Matrix instructions of warpgroups on one SM."""
+
+    __slots__ = ("queues",)
+
+    def __init__(self, machine: Machine) -> None:
+        self.queues = [WarpgroupQueue(machine) for _ in range(machine.subcores)]
+
+    def multiply(self, core: SubCore, warp: Warp, ins: Issue, t: float) -> None:
+        """A matrix instruction, or what closes a group without one."""
+        instr, pipe = ins[12], ins[1]
+        if instr.op in WARPGROUP:
+            held, full, done = self.queues[warp.subcore].issue(instr, t)
+            core.free[pipe] = max(core.free[pipe], full)
+            core.busy[pipe] += held - ins[3]
+            warp.products = done
+            for d in ins[5]:
+                warp.regs[d] = done
+        if instr.closes:
+            warp.product_groups.append(warp.products)

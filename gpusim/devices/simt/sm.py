@@ -6,12 +6,29 @@ from collections.abc import Callable, Sequence
 from math import nextafter
 
 from gpusim.devices.simt.asynchronous import AsyncUnit, Mbarrier
-from gpusim.devices.simt.costs import ASYNC, BARRIER, CLUSTER, COPIES, ENDING, FENCE, GRID, MATRICES, PIPES, PRODUCTS, Compiled, Issue, caches, compile_code
-from gpusim.devices.simt.matrix import WarpgroupQueue
+from gpusim.devices.simt.costs import (
+    ASYNC,
+    BARRIER,
+    CLUSTER,
+    COPIES,
+    ENDING,
+    FENCE,
+    GRID,
+    MATRICES,
+    PIPES,
+    PRODUCTS,
+    ROUND,
+    Compiled,
+    Issue,
+    caches,
+    compile_code,
+)
+from gpusim.devices.simt.matrix import Products
 from gpusim.devices.simt.memory import MemoryPath, Surroundings
 from gpusim.devices.simt.result import REASONS, CtaTimes, LineCost, Moment, SmRun
 from gpusim.devices.simt.room import Room, covered, places
 from gpusim.devices.simt.shared import SharedPipe
+from gpusim.devices.simt.spin import Spin
 from gpusim.devices.simt.subcore import INF, SubCore, Warp
 from gpusim.errors import GpusimError
 from gpusim.lower.simt.code import Code
@@ -23,7 +40,7 @@ _BARRIER_STALL, _DRAIN, _LONG, _BRANCH, _MATH, _MIO, _LG, _NO_INSTRUCTION = (
 )
 _LG_OPS = frozenset(("LDG", "STG", "LDL", "STL", "ATOMG", "RED"))
 
-_GMMA, _TENSOR = REASONS.index("gmma"), PIPES.index("tensor")
+_GMMA = REASONS.index("gmma")
 
 PathOf = Sequence[CtaPath] | Callable[[int], CtaPath | None]
 
@@ -77,7 +94,7 @@ class Sm:
         self.pipe = SharedPipe(machine, self.memory, compiled.position)
         self.asynchronous = AsyncUnit(machine, self.memory, self.pipe, self._resume)
         self.subcores = [SubCore(self) for _ in range(machine.subcores)]
-        self.products = [WarpgroupQueue(machine) for _ in self.subcores]
+        self.products = Products(machine)
         self.cores = {id(c): i for i, c in enumerate(self.subcores)}
         self.fetch, self.caches = simt.code_fetch, caches(compiled, machine)
         self.population = [0] * machine.subcores
@@ -137,6 +154,7 @@ class Sm:
         cta = Cta(path.cta, start, len(path.warps))
         self.running += 1
         self.woken = True
+        changed: dict[int, float] = {}
         where = places(self.population, self.next_cta, len(path.warps))
         for number, warp_path in enumerate(path.warps):
             warp = Warp(self.age, path.cta, number, warp_path, self.compiled.registers, start)
@@ -145,7 +163,7 @@ class Sm:
             self.population[place] += 1
             self.owner[warp.age] = cta
             core = self.subcores[place]
-            warp.subcore = place
+            warp.subcore, warp.spin = place, Spin(changed)
             gap, _ = self.enter(warp, start, 0.0, 0)
             if gap >= 0:
                 warp.ins = warp.code[0]
@@ -192,16 +210,18 @@ class Sm:
         if ins[0] == FENCE:
             core.advance(warp, t, self.asynchronous.fence(warp, t, ins[11]), ins[13])
             return True
-        if ins[0] == COPIES:
-            landed = max(warp.groups[: len(warp.groups) - ins[12].bits], default=t)
-            core.advance(warp, t, max(ins[11], landed - t), _LONG)
+        if ins[0] in (COPIES, PRODUCTS):
+            groups, why = (warp.groups, _LONG) if ins[0] == COPIES else (warp.product_groups, _GMMA)
+            done = max(groups[: len(groups) - ins[12].bits], default=t)
+            core.advance(warp, t, max(ins[11], done - t), why)
             return True
-        if ins[0] == PRODUCTS:
-            done = max(warp.product_groups[: len(warp.product_groups) - ins[12].bits], default=t)
-            core.advance(warp, t, max(ins[11], done - t), _GMMA)
+        if ins[0] == ROUND:
+            if warp.spin.waiting:
+                warp.pc = self.compiled.restart[ins[8]] - 1
+            core.advance(warp, t, ins[11], ins[13])
             return True
         if ins[0] == MATRICES:
-            self._multiply(core, warp, ins, t)
+            self.products.multiply(core, warp, ins, t)
             return False
         if ins[0] == ENDING:
             return False
@@ -212,18 +232,6 @@ class Sm:
         for d in ins[5]:
             regs[d] = done
         return False
-
-    def _multiply(self, core: SubCore, warp: Warp, ins: Issue, t: float) -> None:
-        """A matrix instruction of a warpgroup, or what closes a group without one."""
-        if ins[1] == _TENSOR:
-            held, full, done = self.products[self.cores[id(core)]].issue(ins[12], t)
-            core.free[_TENSOR] = max(core.free[_TENSOR], full)
-            core.busy[_TENSOR] += held - ins[3]
-            warp.products = done
-            for d in ins[5]:
-                warp.regs[d] = done
-        if ins[12].closes:
-            warp.product_groups.append(warp.products)
 
     def _arrive(self, core: SubCore, warp: Warp, ins: Issue, t: float) -> None:
         cta = self.owner[warp.age]
