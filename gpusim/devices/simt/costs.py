@@ -110,10 +110,11 @@ def compile_code(code: Code, machine: Machine) -> Compiled:
 
 def _under_way(code: Code) -> list[tuple[int, ...]]:
     """Of each block, results of matrix instructions that blocks in front of it leave under way. Their latency is fixed, so compilers count
-    cycles instead of waiting; they count to the end of a block only, and let the next one begin when all is there."""
+    cycles instead of waiting; they count to the end of a block only, and let the next one begin when all is there. That of float64 is not
+    fixed: a scoreboard tells who needs its result."""
     out: list[list[int]] = [[] for _ in code.blocks]
     for block in code.blocks:
-        last = next((i.dst[0] for i in reversed(block.instrs) if i.op in MATRIX), None)
+        last = next((i.dst[0] for i in reversed(block.instrs) if i.op in MATRIX and MATRIX[i.op][0] != "fp64"), None)
         for to in targets(block.end):
             out[to] += [last] if last is not None else []
     return [tuple(dict.fromkeys(row)) for row in out]
