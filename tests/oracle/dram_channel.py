@@ -45,14 +45,14 @@ class Clocks:
 
 @dataclass(frozen=True)
 class Policy:
-    """reads, writes: entries of the two queues. seen: requests, oldest first, that the controller's input holds. batch: requests of one
-    kind served before waiting ones of the other get their turn; `ahead` of them before that, rows are opened for the other kind first."""
+    """reads, writes: requests in the two queues. batch: requests of one kind served before waiting ones of the other get their turn; when
+    `ahead` of them are left, rows are opened for the other kind first. seen: requests, oldest first, that the controller's input holds."""
 
     reads: int = 64
-    writes: int = 64
-    batch: int = 32
+    writes: int = 16
+    batch: int = 8
+    ahead: int = 2
     seen: int = 256
-    ahead: int = 16
 
 
 @dataclass
@@ -105,6 +105,7 @@ class Channel:
         self.last_kind: bool | None = None
         self.next_refresh = clocks.refi_bank if refresh else FAR
         self.next_bank = 0
+        self.moved = 0
         self.counted = Counted()
 
     def run(self, requests: Sequence[Request]) -> Counted:
@@ -114,6 +115,7 @@ class Channel:
         while waiting or shelf or self.queues[False] or self.queues[True]:
             self._admit(waiting, shelf, t)
             self._choose_kind()
+            assert t - self.moved < 20 * self.c.rfc_bank, "the controller has stopped"
             t = max(t + 1, min(self._step(t), waiting[0].arrival if waiting and waiting[0].arrival > t else FAR))
         self.counted.clocks = t
         return self.counted
@@ -133,20 +135,21 @@ class Channel:
                 shelf.append(request)
 
     def _choose_kind(self) -> None:
-        reads, writes = self.queues[False], self.queues[True]
-        if self.writing and (not writes or (reads and self._had_turn())):
-            self.writing, self.served = False, 0
-        elif not self.writing and writes and (not reads or (len(writes) >= self.policy.writes and self._had_turn())):
-            self.writing, self.served = True, 0
+        """The other kind's turn, when this one has nothing left, or the other waits and this one had its turn."""
+        if not self.queues[self.writing] and self.queues[not self.writing]:
+            self.writing, self.served = not self.writing, 0
+        elif self._other_waits() and (self.served >= self.policy.batch or (self._near_end() and not self._open_rows_left())):
+            self.writing, self.served = not self.writing, 0
 
-    def _had_turn(self) -> bool:
-        """Served what a turn holds, or near that with no open row left to serve."""
-        if self.served >= self.policy.batch:
-            return True
-        return self._near_end() and not any(self.banks[q.bank].row == q.row for q in self.queues[self.writing])
+    def _other_waits(self) -> bool:
+        """Any read; writes when their queue is full."""
+        return bool(self.queues[False]) if self.writing else len(self.queues[True]) >= self.policy.writes
 
     def _near_end(self) -> bool:
-        return self.served >= self.policy.batch - self.policy.ahead and bool(self.queues[not self.writing])
+        return self._other_waits() and self.served >= self.policy.batch - self.policy.ahead
+
+    def _open_rows_left(self) -> bool:
+        return any(self.banks[q.bank].row == q.row for q in self.queues[self.writing])
 
     def _step(self, t: int) -> int:
         """Issues what can go at t, at most one command on each command bus, and says when to look again."""
@@ -168,7 +171,7 @@ class Channel:
         return soon
 
     def _transfer(self, request: Request, bank: Bank, t: int) -> None:
-        c, kind = self.c, request.write
+        c, kind, self.moved = self.c, request.write, t
         self.group_col[request.bank % c.groups] = t + c.ccd_long
         self.col = {kind: t + c.burst, not kind: t + (c.write_read if kind else c.read_write)}
         bank.pre = max(bank.pre, t + (c.cwl + c.burst + c.wr if kind else c.rtp))
