@@ -24,8 +24,8 @@ def _words(p: Params) -> int:
     return {4: 1, 8: 2, 16: 4}[p["access_bytes"]]
 
 
-def _loop(kernel: Any, warps: int, args: tuple[Any, ...], value: Callable[[float], float]) -> Simulation:
-    return slope(Loop(kernel, warps, args, value, 2, shared=shared.SHARED_BYTES))
+def _loop(kernel: Any, warps: int, args: tuple[Any, ...], value: Callable[[float], float], passes: int = 2) -> Simulation:
+    return slope(Loop(kernel, warps, args, value, passes, shared=shared.SHARED_BYTES))
 
 
 def _loads(p: Params, ilp: int, warps: int, stride: int, same: int, value: Callable[[float], float]) -> Simulation:
@@ -69,9 +69,11 @@ OPS = {"atom.add.u32 (dependent)": (1, 0), "red.add.u32": (0, 0), "red.add.f32":
 
 
 def _shared_atomic(p: Params) -> Simulation:
-    warps = p["warps"]
-    args = ("iters", p["distinct_addresses"], p["step_words"])
-    return _loop(_made(shared.atomics, *OPS[p["op"]]), warps, args, lambda c: c / (shared.ATOMICS * warps))
+    """Where few lanes want one bank an atomic is short, and the loop longer: which warp is first on a word varies from pass to pass."""
+    warps, words, step = p["warps"], p["distinct_addresses"], p["step_words"]
+    in_a_bank = 32 // words * max(1, words * step // 32)
+    kernel = _made(shared.atomics, *OPS[p["op"]])
+    return _loop(kernel, warps, ("iters", words, step), lambda c: c / (shared.ATOMICS * warps), max(2, 64 // in_a_bank))
 
 
 PATTERNS = ("one word", "32 words of one line", "own word per thread, coalesced", "random word")

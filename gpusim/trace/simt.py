@@ -59,7 +59,7 @@ class Work:
 class Touch:
     """One access by one warp. `sectors`: ids of the distinct sectors (byte address // 32; global and local), () for shared memory.
     `wavefronts`: passes (shared), or data passes of an atomic. lanes: active ones. same: most lanes on one address (atomics).
-    partial: sectors that a store writes in part."""
+    partial: sectors that a store writes in part. words: of a float atomic on shared memory, the word of each active lane."""
 
     access: int
     lanes: int
@@ -67,6 +67,7 @@ class Touch:
     wavefronts: int = 1
     same: int = 1
     partial: int = 0
+    words: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)

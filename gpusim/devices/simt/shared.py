@@ -7,8 +7,10 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from gpusim.devices.simt.asynchronous import cluster_part
+from gpusim.devices.simt.constant import ConstantPath
 from gpusim.devices.simt.costs import Issue
 from gpusim.devices.simt.memory import MemoryPath
+from gpusim.devices.simt.spin import READ, SWAP
 from gpusim.lower.simt.code import Instr
 from gpusim.spec.resolve import Machine
 from gpusim.trace.simt import Touch
@@ -20,6 +22,8 @@ _NOTHING = Touch(-1, 0, (), 0)
 LANES, WAVEFRONT = 32, 128
 
 _SHARED = frozenset(("LDS", "LDSM", "STS", "ATOMS", "ATOMS.POPC"))
+#: lanes of half a warp
+_HALF = 16
 #: bits of a load that one lane gets back in a cycle: micro.json latency/shared, one lane: 23, 23 and 24 cycles for 4, 8 and 16 bytes
 _LANE_BITS = 64
 
@@ -29,7 +33,7 @@ class SharedPipe:
     `depth` cycles of work waiting there; then it issues no more of it."""
 
     __slots__ = (
-        "free", "busy", "depth", "memory", "position", "handlers", "per_wavefront", "copy_latency", "constants", "per_address", "width", "machine", "remote",
+        "free", "busy", "depth", "memory", "position", "handlers", "per_wavefront", "copy_latency", "constant", "width", "register", "machine", "remote",
     )  # fmt: skip
 
     def __init__(self, machine: Machine, memory: MemoryPath, position: dict[int, int]) -> None:
@@ -40,13 +44,15 @@ class SharedPipe:
         self.copy_latency = machine.cp_async_latency
         self.per_wavefront = simt.latency_per_wavefront
         self.width = machine.shared_rate
+        self.register = simt.interval["STS.64"] - simt.interval["lsu"]
+        self.constant = ConstantPath(machine)
         self.machine, self.remote = machine, 0.0
-        self.constants, self.per_address = 0.0, simt.constant_address
         handlers: dict[str, Callable[[Warp, Issue, Touch, float], float]] = {
             "LDS": self._shared_load,
             "LDSM": self._shared_load,
             "STS": self._shared_store,
             "ATOMS": self._shared_atomic,
+            SWAP: self._swap,
             "ATOMS.POPC": self._shared_store,
             "LDG": self._load,
             "LDGSTS": self._copy,
@@ -66,13 +72,17 @@ class SharedPipe:
         """(when the sub-core may send the next such instruction, when the result is there)."""
         instr = ins[12]
         touch = self.touch(warp, ins)
-        if instr.op == "LDC":
-            return self._constant(ins, touch, t)
+        if instr.op in ("LDC", "ULDC"):
+            return self.constant.load(ins, touch, t, self.depth)
         handler = self.handlers.get(instr.op)
         if handler is None:
             done = self._stage(t, max(1, touch.wavefronts)) + ins[4] - 1
         elif not touch.lanes and instr.access is not None:
             return t + 1, t + 1
+        elif instr.op == READ and touch.words:
+            touch = Touch(touch.access, touch.lanes, (), warp.spin.start(touch))
+            done = self._shared_load(warp, ins, touch, t)
+            warp.spin.read = self.free
         else:
             done = handler(warp, ins, touch, t)
         return max(t + ins[3], t + self._port(instr.op, touch), self.free - self.depth), done
@@ -89,13 +99,6 @@ class SharedPipe:
     def take(self, t: float, cycles: float) -> float:
         """Work of so many cycles for the memory pipeline that arrives at t: when it is through."""
         return self._stage(t, cycles)
-
-    def _constant(self, ins: Issue, touch: Touch, t: float) -> tuple[float, float]:
-        """Constant memory gives one address at a time to the whole SM, to all lanes that want it."""
-        if not touch.lanes:
-            return t + 1, t + 1
-        self.constants = end = max(self.constants, t) + touch.wavefronts * self.per_address
-        return max(t + ins[3], end - self.depth), end - self.per_address + ins[4]
 
     def _stage(self, t: float, cycles: float) -> float:
         """Book the data stage; returns when the last wavefront is through."""
@@ -117,8 +120,16 @@ class SharedPipe:
         return self._stage(t, touch.wavefronts)
 
     def _shared_atomic(self, _warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
+        """Lanes that want one bank come one after the other, the halves of a warp too."""
         waves = max(touch.wavefronts, touch.same)
-        return self._stage(t, waves) - waves + ins[4] + waves * self.per_wavefront
+        steps = waves - 1 + (touch.lanes > _HALF)
+        return self._stage(t, waves) - waves + ins[4] + steps * self.per_wavefront
+
+    def _swap(self, warp: Warp, ins: Issue, _touch: Touch, t: float) -> float:
+        """One wavefront, however many lanes there are. It has more registers to send than the read before it, so it comes later."""
+        end = self._stage(t, 1)
+        warp.spin.swap(end + ins[3] - self.register)
+        return end - 1 + ins[4]
 
     def _cluster_load(self, _warp: Warp, _ins: Issue, touch: Any, t: float) -> float:
         """Shared memory of the cluster. The SM gets as many requests from others as it makes, so each takes its own data stage twice."""
@@ -139,7 +150,7 @@ class SharedPipe:
     def _load(self, _warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
         lines = max(1, len({s >> 2 for s in touch.sectors}))
         done, _left = self.memory.load(touch, self._stage(t, lines) - 1, ins[12].cached)
-        return done
+        return done + (-(-ins[12].bits // _LANE_BITS) - 1)
 
     def _copy(self, warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
         done = self._load(warp, ins, touch, t) + self.copy_latency
@@ -150,8 +161,15 @@ class SharedPipe:
         warp.groups.append(warp.copies)
         return t + 1
 
-    def _local(self, _warp: Warp, ins: Issue, _touch: Touch, t: float) -> float:
-        return self._stage(t, 1) - 1 + ins[4]
+    def _local(self, _warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
+        """Through the L1, which keeps what is written. A word of all lanes is a line. Spilled registers are taken to be there."""
+        lines = max(1, len({s >> 2 for s in touch.sectors}))
+        start = self._stage(t, lines) - lines
+        if ins[12].op == "STL" or not touch.sectors:
+            self.memory.l1.write(touch.sectors)
+            return start + ins[4]
+        done, _left = self.memory.load(touch, start)
+        return done - self.memory.l1_latency + ins[4]
 
     def _store(self, warp: Warp, _ins: Issue, touch: Touch, t: float) -> float:
         lines = max(1, len({s >> 2 for s in touch.sectors}))

@@ -58,7 +58,8 @@ class SharedMemory(GlobalMemory):
             waves, same = self.waves(g, byte, width, atomic)
         counts.wavefronts[a] += int(waves.sum()) * (g.shape[0] if len(waves) == 1 else 1)
         if len(self.record_rows):
-            recording.shared(self, site, g, waves, same)
+            spins = atomic and DTYPES[site.stmt.buffer.dtype].kind == "f" and site.stmt.op not in ("exch", "cas")
+            recording.shared(self, site, g, waves, same, byte >> 2 if spins else None)
 
     def waves(self, g: Group, byte: Array, width: int, atomic: bool) -> tuple[Array, Array | None]:
         """(passes, most lanes on one address) per warp, shape (R or 1, warps of a row). Remembered for patterns that all CTAs share."""

@@ -145,8 +145,8 @@ def _of_warps(g: Group, found: Recorded, value: Array) -> Array:
     return table[found.rows if len(table) > 1 else 0, found.cols]
 
 
-def shared(state: State, site: Site, g: Group, waves: Array, same: Array | None = None) -> None:
-    """One access to shared memory. waves: shape (R or 1, warps of a row)."""
+def shared(state: State, site: Site, g: Group, waves: Array, same: Array | None = None, words: Array | None = None) -> None:
+    """One access to shared memory. waves: shape (R or 1, warps of a row). words: g's layout; of an atomic that waits for other warps on its word."""
     found = recorded(state, g)
     if not found.places:
         return
@@ -155,6 +155,12 @@ def shared(state: State, site: Site, g: Group, waves: Array, same: Array | None 
         cols = np.searchsorted(g.warp_ids, [row * g.space.warps + warp for row, warp in found.places])
     counts = waves[found.rows if len(waves) > 1 else 0, cols].tolist()
     most = [1] * len(counts) if same is None else same[found.rows if len(same) > 1 else 0, cols].tolist()
+    if words is not None:
+        table, active = _of_warps(g, found, words).tolist(), found.active.tolist()
+        for n, (row, warp) in enumerate(found.places):
+            touch = Touch(site.access, found.lanes[n], (), counts[n], most[n], words=tuple(compress(table[n], active[n])))
+            _set(state, site, row, warp, touch)
+        return
     known: dict[tuple[int, int, int], Touch] = {}
     for (row, warp), *key in zip(found.places, found.lanes, counts, most, strict=True):
         lanes, passes, equal = key

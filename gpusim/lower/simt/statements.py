@@ -22,6 +22,7 @@ from gpusim.ir.simt.nodes import (
     Mma,
     Op,
     Print,
+    Reg,
     Sleep,
     Store,
     Value,
@@ -69,11 +70,13 @@ def _load(w: Writer, item: Item) -> None:
 
 
 def _load_constant(w: Writer, stmt: Any, item: Item) -> None:
-    """Constant memory at an index that is known: two neighbours in one load to uniform registers; else a load by index."""
+    """Constant memory at an index that is known: two neighbours in one load to uniform registers; else a load by index, to a uniform register where
+    the index is the same in all lanes."""
     known = w.numbers.constant(w.numbers.of(stmt.index))
     if known is None:
         srcs = address(w, stmt.buffer, stmt.index)
-        w.emit("LDC", tuple(w.define(r) for r in stmt.dst), srcs, access=item.access, bits=_bits(stmt.buffer, len(stmt.dst)))
+        uniform = isinstance(stmt.index, Reg) and stmt.index.id not in w.divergent and not w.guards
+        w.emit("ULDC" if uniform else "LDC", tuple(w.define(r) for r in stmt.dst), srcs, access=item.access, bits=_bits(stmt.buffer, len(stmt.dst)))
         return
     key = ("const", stmt.buffer.id, known // 2)
     found = w.find(key, w.block)
@@ -111,14 +114,27 @@ def _atomic(w: Writer, item: Item) -> None:
     counts = shared and stmt.op in ("add", "inc") and all(isinstance(a, Imm) for a in stmt.args)
     values = () if counts else _in_registers(w, stmt.args)
     dst = () if stmt.dst is None else (w.define(stmt.dst),)
-    if shared and kind(stmt.buffer.dtype) in "fd":
-        w.emit("LDS", (w.fresh(),), srcs)
-        w.emit("FADD", (w.fresh(),), values)
+    if shared and kind(stmt.buffer.dtype) in "fd" and stmt.op not in ("exch", "cas"):
+        _spin(w, item, srcs, values)
+        return
     op = "ATOM" if stmt.buffer.space == "cluster" else "ATOMS.POPC" if counts_lanes(stmt) else "ATOMS" if shared else "RED" if stmt.dst is None else "ATOMG"
     w.emit(op, dst, (*srcs, *values), access=item.access, bits=_bits(stmt.buffer, 1))
-    if shared and kind(stmt.buffer.dtype) in "fd":
-        w.emit("ISETP", (w.fresh(0),), dst)
-        w.emit("BRA")
+
+
+def _spin(w: Writer, item: Item, srcs: tuple[int, ...], values: tuple[int, ...]) -> None:
+    """Shared memory adds no floats: read, add, swap if nobody was faster, until all lanes are through. One round; how many there are depends
+    on time."""
+    stmt: Any = item.stmt
+    bits, double = _bits(stmt.buffer, 1), kind(stmt.buffer.dtype) == "d"
+    old = w.fresh() if stmt.dst is None else w.define(stmt.dst)
+    new, swapped, again = w.fresh(), w.fresh(), w.fresh(0)
+    w.emit("BSSY")
+    w.emit("LDS", (old,), srcs, access=item.access, bits=bits)
+    w.emit("DADD" if double else "FADD", (new,), (old, *values))
+    w.emit("ATOMS.CAST.SPIN", (swapped,), (*srcs, old, new), access=item.access, bits=bits)
+    w.emit("ISETP", (again,), (swapped,))
+    w.emit("BRA", (), (again,))
+    w.emit("BSYNC")
 
 
 def _copy(w: Writer, item: Item) -> None:
@@ -177,7 +193,7 @@ def _fence(w: Writer, item: Item) -> None:
     if stmt.scope == "async":
         w.emit("FENCE.ASYNC")
         return
-    w.emit("MEMBAR")
+    w.emit("MEMBAR.SYS" if stmt.scope == "system" else "MEMBAR")
     if stmt.scope != "cta":
         w.emit("ERRBAR")
         w.emit("CCTL")
