@@ -90,6 +90,15 @@ def l2_hit_rate(c: Numbers) -> float | None:
     return hit / (hit + missed) if hit is not None and missed is not None and hit + missed else None
 
 
+def _written_lookups(c: Numbers) -> float | None:
+    """Stores at the near half and at a far home. The fabric carries atomics too; they cross as often as stores do."""
+    stored, crossed = c.get("l2_write_sectors"), c.get("fabric_write_sectors")
+    if stored is None or crossed is None:
+        return None
+    changed = stored + c.get("l2_atomic_sectors", 0)
+    return stored + (crossed * stored / changed if changed else 0)
+
+
 def _looked_up(profile: Numbers) -> float | None:
     """The same share from a profile that counts hits and misses."""
     hit, missed = profile.get(f"{TEX}_lookup_hit.sum"), profile.get(f"{TEX}_lookup_miss.sum")
@@ -120,8 +129,8 @@ DERIVED: tuple[Metric, ...] = (
     Metric(f"{TEX}.sum", l2_received, "sectors", "all that the SMs sent to L2"),
     Metric(f"{TEX}_lookup_miss.sum", l2_missed, "sectors", "fetched by the near half"),
     Metric(HIT_RATE, _percent(l2_hit_rate), "%", "hits of the near half over hits and misses, SMs only", _percent(_looked_up)),
-    Metric(f"{LTS}_op_read.sum", _sum("l2_read_sectors", "fabric_read_sectors"), "sectors", "read lookups of both kinds: by SMs and by the other half"),
-    Metric(f"{LTS}_op_write.sum", _sum("l2_write_sectors", "fabric_write_sectors"), "sectors", "written lookups of both kinds"),
+    Metric(f"{LTS}_op_read.sum", _both("l2_read_sectors", "fabric_read_sectors"), "sectors", "read lookups of both kinds: by SMs and by the other half"),
+    Metric(f"{LTS}_op_write.sum", _written_lookups, "sectors", "written lookups of both kinds"),
     Metric("dram__sectors_read.sum", _one("dram_read_bytes", 1 / SECTOR), "sectors", "read from DRAM"),
     Metric("dram__sectors_write.sum", _one("dram_write_bytes", 1 / SECTOR), "sectors", "written to DRAM"),
     Metric("dram__bytes.sum", _sum("dram_read_bytes", "dram_write_bytes"), "bytes", "read and written", _both("dram__bytes_read.sum", "dram__bytes_write.sum")),

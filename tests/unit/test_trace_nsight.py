@@ -31,9 +31,14 @@ def test_atoms_make_more_misses_than_requests() -> None:
 
 
 def test_sums_of_what_the_sms_send_and_of_both_halves() -> None:
-    counters = {"l2_read_sectors": 5, "l2_write_sectors": 3, "l2_atomic_sectors": 2, "fabric_read_sectors": 1, "fabric_write_sectors": 4}
+    counters = {"l2_read_sectors": 5, "l2_write_sectors": 3, "l2_atomic_sectors": 3, "fabric_read_sectors": 1, "fabric_write_sectors": 4}
     found = metrics_of(counters)
-    assert (found[f"{TEX}.sum"], found["lts__t_sectors_op_read.sum"], found["lts__t_sectors_op_write.sum"]) == (10, 6, 7)
+    assert (found[f"{TEX}.sum"], found["lts__t_sectors_op_read.sum"], found["lts__t_sectors_op_write.sum"]) == (11, 6, 5)
+
+
+def test_what_is_not_told_has_no_sum() -> None:
+    assert f"{TEX}.sum" not in metrics_of({"l2_write_sectors": 3})
+    assert "lts__t_sectors_op_write.sum" not in metrics_of({"l2_write_sectors": 3})
 
 
 def test_a_profile_without_the_rate_has_hits_and_misses() -> None:
