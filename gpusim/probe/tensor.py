@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -14,6 +15,8 @@ from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
 #: operand formats as the records' shapes write them -> ours
 _OPERANDS = {"f16": "fp16", "bf16": "bf16", "tf32": "tf32", "e4m3": "fp8", "s8": "int8", "f64": "fp64"}
 _SUMS = {"f32": "fp32", "f16": "fp16", "s32": "int32", "f64": "fp64"}
+#: how the records name the latency of a wgmma
+_LATENCY = "latency: fence, one wgmma, commit, wait"
 #: words of operands that a warp or a warpgroup reads before the loop
 _WORDS = 1 << 16
 
@@ -42,16 +45,13 @@ def _wgmma(p: Params) -> Simulation:
     if m != WGMMA_M:
         raise KeyError(p["shape"])
     groups = p["warpgroups"]
-    if p["kind"].startswith("latency"):
-        kernel, value = _wgmma_alone(n, fmt, registers), float
-    else:
-        kernel = _wgmma_chain(n, fmt, registers, p["accumulators"])
-        work = tensor.GROUP_STEPS * groups * m * n * k
-
-        def value(c: float) -> float:
-            return work / c
-
-    return slope(Loop(kernel, 4 * groups, ("iters", ArraySpec((_WORDS,), "uint32")), value, passes=6, sink="float32", shared=tensor.TILES))
+    work = tensor.GROUP_STEPS * groups * m * n * k
+    made: dict[str, tuple[Callable[[], Any], Callable[[float], float]]] = {
+        _LATENCY: (lambda: _wgmma_alone(n, fmt, registers), float),
+        "throughput": (lambda: _wgmma_chain(n, fmt, registers, p["accumulators"]), lambda c: work / c),
+    }
+    kernel, value = made[p["kind"]]
+    return slope(Loop(kernel(), 4 * groups, ("iters", ArraySpec((_WORDS,), "uint32")), value, passes=6, sink="float32", shared=tensor.TILES))
 
 
 PLANS: dict[str, Plan] = {
@@ -61,26 +61,27 @@ PLANS: dict[str, Plan] = {
     "sm_clock": excluded("sm_clock: the clock while the group was measured"),
 }
 
-UNITS = {
-    "mma_sync latency": "cycles",
-    "mma_sync throughput": "FMA/clk/SM",
-    "wgmma latency: fence, one wgmma, commit, wait": "cycles",
-    "wgmma throughput": "FMA/clk/SM",
-}
-
 _SHAPES = ("m16n8k16.f32.f16", "m16n8k16.f32.bf16", "m16n8k16.f16.f16", "m16n8k8.f32.tf32", "m16n8k32.f32.e4m3", "m16n8k32.s32.s8", "m8n8k4.f64")
-_COLUMNS = (8, 16, 32, 64, 128, 256)
+#: type of operands -> (elements along K, numbers of columns)
+_COLUMNS = {"bf16": (16, (8, 16, 32, 64, 128, 256)), "e4m3": (32, (8, 32, 128))}
 
 
 def _wgmma_points() -> list[Point]:
     made: list[Point] = []
-    for fmt, k in (("bf16", 16), ("e4m3", 32)):
+    for fmt, (k, columns) in _COLUMNS.items():
         for a in ("smem", "reg"):
-            for n in _COLUMNS:
+            for n in columns:
                 one: dict[str, Any] = {"shape": f"m64n{n}k{k}", "type": fmt, "a": a, "warpgroups": 1}
-                made += [("wgmma", {"kind": "latency: fence, one wgmma, commit, wait", **one}), ("wgmma", {"kind": "throughput", **one, "accumulators": 1})]
+                made += [("wgmma", {"kind": _LATENCY, **one}), ("wgmma", {"kind": "throughput", **one, "accumulators": 1})]
     return made
 
+
+UNITS = {
+    "mma_sync latency": "cycles",
+    "mma_sync throughput": "FMA/clk/SM",
+    f"wgmma {_LATENCY}": "cycles",
+    "wgmma throughput": "FMA/clk/SM",
+}
 
 POINTS: tuple[Point, ...] = (
     *(("mma_sync", {"kind": "latency", "shape": shape, "warps": 1, "ilp": 1}) for shape in _SHAPES),
