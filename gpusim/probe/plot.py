@@ -62,12 +62,14 @@ def _curve(curve: Curve, rows: Rows, path: Path, gpu: str) -> list[Path]:
     for number, (label, points) in enumerate(lines[:MOST_LINES]):
         _line(axes, points, label, number)
     measured = any(m is not None for _, points in lines for _, _, m in points)
-    _dress(axes, curve, f"{curve.title} ({gpu})" + (": line simulated, markers measured" if measured else ": simulated"), lines)
+    _dress(axes, curve, f"{curve.title}\n{gpu}: " + ("lines simulated, circles and other marks measured" if measured else "simulated"), lines)
     if len(lines) > MOST_LINES:
         axes.annotate(f"{len(lines) - MOST_LINES} more lines are not drawn", (0.01, 0.01), xycoords="axes fraction", fontsize=7)
     if len(lines) > 1 or lines[0][0]:
-        beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0)} if many else {"loc": "best"}
-        axes.legend(fontsize=7 if many else 8, frameon=False, **beside)  # type: ignore[arg-type]
+        if many:
+            axes.legend(fontsize=7, frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+        else:
+            axes.legend(fontsize=8, frameon=False)
     figure.savefig(path)
     return [path]
 
@@ -113,8 +115,8 @@ def _line(axes: Axes, points: Sequence[_Point], label: str, number: int) -> None
     color, mark = f"C{number % 10}", "os^Dv<>pPX"[number // 10 % 10] if number >= 10 else "o"
     ours = [(x, s) for x, s, _ in points if s is not None]
     theirs = [(x, m) for x, _, m in points if m is not None]
-    style = {"marker": ".", "markersize": 3} if not theirs else {}
-    axes.plot([x for x, _ in ours], [s for _, s in ours], color=color, linewidth=1.3, label=label or None, linestyle="--" if number >= 10 else "-", **style)
+    dashes, alone = "--" if number >= 10 else "-", "" if theirs else "."
+    axes.plot([x for x, _ in ours], [s for _, s in ours], color=color, linewidth=1.3, label=label or None, linestyle=dashes, marker=alone)
     axes.plot([x for x, _ in theirs], [m for _, m in theirs], color=color, linestyle="none", marker=mark, markersize=4, markerfacecolor="none")
 
 

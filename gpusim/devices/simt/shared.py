@@ -44,7 +44,7 @@ class SharedPipe:
         self.copy_latency = machine.cp_async_latency
         self.per_wavefront = simt.latency_per_wavefront
         self.width = machine.shared_rate
-        self.register = simt.interval["STS.64"] - simt.interval["lsu"]
+        self.register = simt.interval.get("STS.64", simt.interval["lsu"]) - simt.interval["lsu"]
         self.constant = ConstantPath(machine)
         self.machine, self.remote = machine, 0.0
         handlers: dict[str, Callable[[Warp, Issue, Touch, float], float]] = {
