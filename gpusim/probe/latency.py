@@ -91,7 +91,7 @@ def _l2_hit(p: Params) -> Simulation:
     def simulate(spec: GpuSpec) -> float:
         chip = Chip(spec, ring, ring.nodes)
         chip.sweep(LINE)
-        return chip.walk(load, 0, STEPS)
+        return chip.walk(load, 0, STEPS, threads=latency.THREADS)
 
     return simulate
 
@@ -129,7 +129,7 @@ def _staircase(p: Params) -> Simulation:
         if all_sms:
             chip.sweep(LINE, sms=sms(spec))
         chip.sweep(LINE)
-        return chip.walk(load, warm, steps, shared=carved * spec.sm.shared_max_per_cta)
+        return chip.walk(load, warm, steps, threads=latency.THREADS, shared=carved * spec.sm.shared_max_per_cta)
 
     return simulate
 
@@ -142,7 +142,7 @@ def _dram(p: Params) -> Simulation:
     def simulate(spec: GpuSpec) -> float:
         chip = Chip(spec, ring, min(ring.nodes, STEPS + 2 * latency.STEPS), "foreign-clean")
         chip.sweep(PAGE)
-        return chip.walk("cg", 0, STEPS)
+        return chip.walk("cg", 0, STEPS, threads=latency.THREADS)
 
     return simulate
 

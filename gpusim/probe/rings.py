@@ -110,12 +110,13 @@ class Chip:
         begun.loads = ()
         begun.execute(values=False)
 
-    def walk(self, load: str, warm: int, steps: int, shared: int = 0) -> float:
-        """Cycles of a step: of `steps` behind `warm` ones, both rounded up to whole passes. shared: bytes of shared memory that the CTA has."""
+    def walk(self, load: str, warm: int, steps: int, *, threads: int = 32, shared: int = 0) -> float:
+        """Cycles of a step: of `steps` behind `warm` ones, both rounded up to whole passes. threads, shared: what the CTA has; they decide how many
+        CTAs an SM is prepared for, and with that how much it sets aside for shared memory."""
         passes = -(-steps // latency.STEPS)
         sink = ArraySpec((2,), "uint64")
         kernel, before = latency.chase(load), -(-warm // latency.STEPS)
-        begun = self.begin(kernel, 1, 1, np.uint64(self.start), before, passes + SPARE, sink, shared=shared)
+        begun = self.begin(kernel, 1, threads, np.uint64(self.start), before, passes + SPARE, sink, shared=shared)
         begun.execute(values=False)
         return per_pass(begun.result(timeline=True).run, passes) / latency.STEPS
 

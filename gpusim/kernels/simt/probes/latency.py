@@ -20,24 +20,28 @@ ATOMICS = 8
 THREADS = 1024
 
 
-@cuda.jit(device=True)
-def cached(ring, p):
-    return ring[cuda.index_at(ring, p)]
+# one step: (ring, pointer, sum of what else was loaded) -> (next pointer, sum)
 
 
 @cuda.jit(device=True)
-def past_l1(ring, p):
-    return cuda.ldcg(ring, cuda.index_at(ring, p))
+def cached(ring, p, rest):
+    return ring[cuda.index_at(ring, p)], rest
 
 
 @cuda.jit(device=True)
-def pair(ring, p):
-    return cuda.load2(ring, cuda.index_at(ring, p))[0]
+def past_l1(ring, p, rest):
+    return cuda.ldcg(ring, cuda.index_at(ring, p)), rest
 
 
 @cuda.jit(device=True)
-def read_only(ring, p):
-    return cuda.ldg(ring, cuda.index_at(ring, p))
+def pair(ring, p, rest):
+    p, other = cuda.load2(ring, cuda.index_at(ring, p))
+    return p, rest ^ other
+
+
+@cuda.jit(device=True)
+def read_only(ring, p, rest):
+    return cuda.ldg(ring, cuda.index_at(ring, p)), rest
 
 
 #: how a load is spelled in the measurements -> one step
@@ -45,20 +49,21 @@ LOADS: dict[str, Any] = {"ca": cached, "ca.u64": cached, "cg": past_l1, "cg.u64"
 
 
 def chase(load: str) -> Any:
-    """A kernel that follows the pointers of `ring` from byte `start` on: `warm` passes, then the timed ones."""
+    """A kernel whose first thread follows the pointers of `ring` from byte `start` on: `warm` passes, then the timed ones."""
     step = LOADS[load]
 
     @cuda.jit(launch_bounds=1024)
     def chase(ring, start, warm, passes, sink):
-        p = uint64(start)
+        if cuda.threadIdx.x > 0:
+            return
+        p, rest = uint64(start), uint64(0)
         for _ in cuda.range(warm, unroll=1):
             for _ in cuda.range(STEPS, unroll=0):
-                p = step(ring, p)
+                p, rest = step(ring, p, rest)
         for _ in cuda.range(passes, unroll=1):
             for _ in cuda.range(STEPS, unroll=0):
-                p = step(ring, p)
-        if p == 1:
-            sink[0] = p
+                p, rest = step(ring, p, rest)
+        sink[0] = p ^ rest
 
     return chase
 
@@ -77,7 +82,7 @@ def visit(ring, lines, pitch, every, sink):
         p = uint64(i) * uint64(pitch)
         for _ in cuda.range(VISITS, unroll=1):
             for _ in cuda.range(LOADS_A_VISIT, unroll=0):
-                p = past_l1(ring, p)
+                p = cuda.ldcg(ring, cuda.index_at(ring, p))
     if p == 1:
         sink[0] = p
 
