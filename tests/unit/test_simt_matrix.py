@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import ml_dtypes
@@ -14,6 +15,7 @@ from gpusim.cuda import bfloat16, float32, uint32
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.matrix import FORMATS, SUMS, named, registers
 from gpusim.ir.simt.nodes import Geometry
+from gpusim.kernels.simt.probes import tensor
 from gpusim.launch.simt.run import begin, simulate_simt
 from gpusim.spec.load import load_spec
 
@@ -248,3 +250,22 @@ def test_a_machine_without_the_instruction(gpu: str, said: str) -> None:
         kernel, args = mma_kernel("bf16", "m16n8k16", "fp32"), tuple(np.zeros(512, t) for t in (np.uint32, np.uint32, np.float32))
     with pytest.raises(GpusimError, match=said):
         simulate_simt(kernel, Geometry((1, 1, 1), (128, 1, 1), 0), args, load_spec(gpu))
+
+
+def test_the_probes_multiply_the_same_from_registers_and_from_shared_memory() -> None:
+    source = np.random.default_rng(2).standard_normal(1 << 17).astype(ml_dtypes.bfloat16).view(np.uint32)
+    sums = [np.zeros(256, np.float32) for _ in range(2)]
+    for in_registers, sink in zip((False, True), sums, strict=True):
+        run(tensor.wgmma_chain(8, "bf16", in_registers, 2), 1, 256, (sink, np.int32(2), source), tensor.TILES)
+    assert sums[0].any() and (sums[0] == sums[1]).all()
+
+
+@pytest.mark.parametrize(("accumulators", "in_registers"), [(1, False), (2, True)])
+def test_a_pass_of_the_probe_is_its_matrix_instructions_and_a_group(accumulators: int, in_registers: bool) -> None:
+    kernel = tensor.wgmma_chain(32, "bf16", in_registers, accumulators)
+    args = (np.zeros(128, np.float32), np.int32(2), np.zeros(1 << 16, np.uint32))
+    code = begin(kernel, Geometry((1, 1, 1), (128, 1, 1), tensor.TILES), args, load_spec("h200")).ready.code
+    loop = max(code.blocks, key=lambda block: sum(i.op.startswith("HGMMA") for i in block.instrs)).instrs
+    counts = Counter(i.op for i in loop)
+    assert counts == {f"HGMMA.BF16{'.REG' if in_registers else ''}": 16, "WARPGROUP.ARRIVE": 1, "WARPGROUP.DEPBAR": 1, "UIADD3": 1, "ISETP": 1, "BRA": 1}
+    assert [i.closes for i in loop if i.op.startswith("HGMMA")] == [False] * 15 + [True]
