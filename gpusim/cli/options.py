@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-L2 = Annotated[str, typer.Option("--l2", help="L2 before the kernel: cold, foreign-dirty, or warm (kernels of threads).")]
+L2 = Annotated[str, typer.Option("--l2", help="L2 before the kernel: cold, foreign-clean, foreign-dirty, or warm (after an identical launch).")]
 Launch = Annotated[str, typer.Option("--launch", help="Launch overhead: in, or out.")]
 Clock = Annotated[float | None, typer.Option("--clock", metavar="MHZ", help="SM clock in MHz. [default: the model's own]", show_default=False)]
 Without = Annotated[

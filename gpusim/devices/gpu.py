@@ -15,6 +15,7 @@ from gpusim.devices.stream import Placed, Stream
 from gpusim.engine.clock import start, until
 from gpusim.engine.noise import noise
 from gpusim.engine.server import Server
+from gpusim.parts.l2 import Half
 from gpusim.parts.sm import Gpc, Sm
 from gpusim.spec.resolve import Machine
 
@@ -46,12 +47,12 @@ class Timed:
 
 
 class Gpu:
-    """One launch of `made` on `machine`: constructing it wires the parts, `run` lets time pass."""
+    """One launch of `made` on `machine`: constructing it wires the parts, `run` lets time pass. held: what L2 holds before it, if anything."""
 
-    def __init__(self, machine: Machine, made: Stream, slots_per_sm: int, l2: str, scale: float = 1.0) -> None:
+    def __init__(self, machine: Machine, made: Stream, slots_per_sm: int, l2: str, scale: float = 1.0, held: Sequence[Half] | None = None) -> None:
         self.machine, self.stream = machine, made
         self.env = simpy.Environment()
-        self.memory = Memory(machine, l2, scale)
+        self.memory = Memory(machine, l2, scale, held)
         self.gpcs = [Gpc(h % machine.halves, machine.gpc_rate_per_sm * n) for h, n in zip(machine.gpc_half, machine.gpc_sms, strict=True)]
         self.sms = [Sm(i, self.gpcs[g], machine) for i, g in enumerate(g for g, n in enumerate(machine.gpc_sms) for _ in range(n))]
         self.executor = Executor(self.env, machine, self.memory, made, HANDLERS)

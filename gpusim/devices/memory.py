@@ -6,6 +6,8 @@ up as one cell per home half; it is never cut into sectors.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpusim.engine.noise import tail
 from gpusim.engine.server import Server
 from gpusim.parts.l2 import Half
@@ -16,11 +18,12 @@ from gpusim.spec.resolve import Machine
 class Memory:
     """L2 and DRAM of one chip, and the counters of all traffic beyond the SMs."""
 
-    def __init__(self, machine: Machine, l2: str, scale: float = 1.0) -> None:
-        """l2: "cold" or "foreign-dirty". `scale` shrinks the capacity with a shortened loop (launch/shorten.py)."""
+    def __init__(self, machine: Machine, l2: str, scale: float = 1.0, held: Sequence[Half] | None = None) -> None:
+        """l2: before the launch; "foreign-dirty" counts, the others begin with nothing, or with what is `held`. `scale` shrinks the capacity with a
+        shortened loop (launch/shorten.py)."""
         m = self.machine = machine
         foreign = m.dirty_bytes * scale if l2 == "foreign-dirty" else 0.0
-        self.halves = [Half(m.half_bytes * scale, m.dirty_bytes * scale, foreign) for _ in range(m.halves)]
+        self.halves = list(held or [Half(m.half_bytes * scale, m.dirty_bytes * scale, foreign) for _ in range(m.halves)])
         self.scale = scale
         self.read = Server(m.l2_read_rate)
         self.write = Server(m.l2_write_rate)

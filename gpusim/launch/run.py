@@ -10,7 +10,6 @@ from typing import Any
 
 from gpusim.devices.gpu import REASONS, Gpu, Timed
 from gpusim.devices.stream import Stream
-from gpusim.errors import GpusimError
 from gpusim.ir.program import Program
 from gpusim.launch import laws
 from gpusim.launch.ablations import ablate, in_turn
@@ -21,7 +20,7 @@ from gpusim.launch.protocol import check_options
 from gpusim.launch.shorten import Plan, Whole, plan, restore
 from gpusim.launch.streaming import stream
 from gpusim.launch.tally import Tally, tally
-from gpusim.launch.traffic import walk
+from gpusim.launch.traffic import left_behind, walk
 from gpusim.spec.device import GpuSpec
 from gpusim.trace.counters import Counters
 from gpusim.trace.run import Protocol, Run, Span
@@ -40,14 +39,11 @@ def simulate(
 ) -> Run:
     """One launch of `program` on `spec`.
 
-    l2: "cold", or "foreign-dirty" (full of another kernel's dirty lines). launch: overhead "out" or "in". clock_mhz: the
-    SM clock; None takes the model's own. exact: simulate every CTA and step. timeline: keep the spans of every CTA. without: names of
+    l2: what L2 holds before (`protocol.L2_STATES`). launch: overhead "out" or "in". clock_mhz: the SM clock; None takes the model's own. exact: simulate every CTA and step. timeline: keep the spans of every CTA. without: names of
     `launch.ablations` to take away; `saved` of the Run says what each of them costs.
     Raises GpusimError for what the device cannot do.
     """
     check_options(l2, launch, clock_mhz)
-    if l2 == "warm":
-        raise GpusimError("l2 = 'warm' is for kernels of threads.", where=program.name, hint="Tiled programs begin with l2='cold' or 'foreign-dirty'.")
     ready = prepare(program, spec, clock_mhz)
 
     def make(names: tuple[str, ...]) -> Run:
@@ -63,7 +59,8 @@ def _once(program: Program, spec: GpuSpec, ready: Ready, options: tuple[Any, ...
     machine, held = ready.machine, ready.held
     p = plan(program.ctas, ready.stream, ready.slots, exact)
     made = ready.stream if p.steps is None else stream(ready.lowered, p.steps)
-    timed = Gpu(machine, made, held.ctas_per_sm, l2, p.scale).run(p.ctas, deal(machine, program.ctas, held.ctas_per_sm))
+    before = left_behind(made, machine, held.ctas_per_sm, p.scale) if l2 == "warm" else None
+    timed = Gpu(machine, made, held.ctas_per_sm, l2, p.scale, before).run(p.ctas, deal(machine, program.ctas, held.ctas_per_sm))
     whole = restore(timed, made, p)
     counts = tally(ready.stream, machine)
     counters = _counters(counts, timed, whole, p, ready, l2)

@@ -30,11 +30,32 @@ class Traffic:
 
 
 def walk(made: Stream, machine: Machine, slots_per_sm: int, l2: str) -> Traffic:
-    """The launch as waves of `slots_per_sm` CTAs on every SM, each dealt as a first wave is."""
+    """The launch as waves of `slots_per_sm` CTAs on every SM, each dealt as a first wave is. l2: one of `protocol.L2_STATES`."""
+    foreign = machine.dirty_bytes if l2 == "foreign-dirty" else 0.0
+    walker = _Walker(machine, empty(machine, foreign=foreign), 1.0, {})
+    if l2 == "warm":
+        _walk(made, walker, slots_per_sm)
+        walker.traffic = Traffic()
+    return _walk(made, walker, slots_per_sm)
+
+
+def left_behind(made: Stream, machine: Machine, slots_per_sm: int, scale: float = 1.0) -> list[Half]:
+    """What the halves hold after the launch, for the run of an identical one behind it. scale: as in `shorten.Plan`, where `made` is shortened."""
+    parts = {site: e.parts for e, site in made.body if isinstance(e, fx.Load)}
+    walker = _Walker(machine, empty(machine, scale), scale, parts)
+    _walk(made, walker, slots_per_sm)
+    return walker.halves
+
+
+def empty(machine: Machine, scale: float = 1.0, foreign: float = 0.0) -> list[Half]:
+    """Halves that hold nothing of the launch. scale: of the capacity; foreign: dirty bytes of an earlier kernel in each, at full capacity."""
+    return [Half(machine.half_bytes * scale, machine.dirty_bytes * scale, foreign * scale) for _ in range(machine.halves)]
+
+
+def _walk(made: Stream, walker: _Walker, slots_per_sm: int) -> Traffic:
+    machine = walker.machine
     half_of_sm = np.repeat(np.array(machine.gpc_half) % machine.halves, machine.gpc_sms)
     slots = slots_per_sm * machine.sms
-    foreign = machine.dirty_bytes if l2 == "foreign-dirty" else 0.0
-    walker = _Walker(machine, [Half(machine.half_bytes, machine.dirty_bytes, foreign) for _ in range(machine.halves)])
     env, ctas = grid_env(made), made.ctas
     loads = sorted({s for e, s in made.body if isinstance(e, fx.Copy | fx.Load)})
     stores = sorted({s for e, s in made.epilogue if isinstance(e, fx.Store)})
@@ -57,10 +78,10 @@ def walk(made: Stream, machine: Machine, slots_per_sm: int, l2: str) -> Traffic:
     for first in range(0, ctas, slots):
         last = min(first + slots, ctas)
         near = half_of_sm[deal(machine, last - first, slots_per_sm)]
-        tiles = [t for s in loads for t in distinct(s, first, last, near)]
-        for k in range(made.trips):
-            for half, placed in tiles:
-                walker.read(half, placed, k)
+        tiles = [(s, *t) for s in loads for t in distinct(s, first, last, near)]
+        for k in made.steps:
+            for s, half, placed in tiles:
+                walker.read(half, s, placed, k)
         for s in stores:
             for half, placed in distinct(s, first, last, near):
                 walker.write(half, placed)
@@ -78,14 +99,22 @@ def _origins(made: Stream, site: int, env: dict[str, np.ndarray]) -> np.ndarray:
 
 
 class _Walker:
-    def __init__(self, machine: Machine, halves: list[Half]) -> None:
-        self.machine, self.halves, self.traffic = machine, halves, Traffic()
+    """Keys are those of `devices/memory.py`. scale: of what the halves hold; stores are not shortened as loops are, so less of them counts.
+    parts: of a site's tile that are asked for one after the other, where not 1."""
 
-    def read(self, near: int, placed: Placed, k: int) -> None:
-        nbytes = placed.touched(k).unique
-        if not nbytes:
-            return
-        t, key, part = self.traffic, placed.key + k * placed.stride, nbytes / self.machine.halves
+    def __init__(self, machine: Machine, halves: list[Half], scale: float, parts: dict[int, int]) -> None:
+        self.machine, self.halves, self.traffic = machine, halves, Traffic()
+        self.scale, self.parts = scale, parts
+
+    def read(self, near: int, site: int, placed: Placed, k: int) -> None:
+        nbytes, n = placed.touched(k).unique, self.parts.get(site, 1)
+        if nbytes:
+            key = (placed.key + k * placed.stride) * fx.MOST_PARTS
+            for part in range(n):
+                self._read(near, key + part * fx.MOST_PARTS // n, nbytes / n / self.machine.halves)
+
+    def _read(self, near: int, key: int, part: float) -> None:
+        t = self.traffic
         for home in range(self.machine.halves):
             cell = key * 2 + home
             if self.halves[near].find(cell) is not None:
@@ -100,10 +129,9 @@ class _Walker:
                 t.dram_write += self.halves[near].put(cell, part, 0.0)
 
     def write(self, near: int, placed: Placed) -> None:
-        nbytes = placed.touched(0).unique
-        part = nbytes / self.machine.halves
+        part, key = placed.touched(0).unique * self.scale / self.machine.halves, placed.key * fx.MOST_PARTS
         for home in range(self.machine.halves):
             if home != near:
                 self.traffic.fabric += part
-                self.traffic.dram_write += self.halves[near].put(placed.key * 2 + home, part, 0.0)
-            self.traffic.dram_write += self.halves[home].put(placed.key * 2 + home, part, 0.0, dirty=True)
+                self.traffic.dram_write += self.halves[near].put(key * 2 + home, part, 0.0)
+            self.traffic.dram_write += self.halves[home].put(key * 2 + home, part, 0.0, dirty=True)

@@ -2,6 +2,15 @@
 
 #: option -> value -> what it means
 MEANING = {
-    "l2": {"cold": "L2 empty and clean", "foreign-dirty": "L2 full of another kernel's dirty lines", "warm": "L2 holds the arrays, as far as they fit"},
+    "l2": {
+        "cold": "L2 empty and clean",
+        "foreign-clean": "L2 full of another kernel's clean lines",
+        "foreign-dirty": "L2 full of another kernel's dirty lines",
+        "warm": "L2 as an identical launch left it",
+    },
     "launch": {"out": "without launch overhead", "in": "with launch overhead"},
 }
+#: the L2 of a launch in a program, as reports say it; nobody can ask for it
+KEPT = "kept"
+#: value of l2 in a report -> what it means
+L2_MEANING = MEANING["l2"] | {KEPT: "L2 as the launches before left it"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpusim.report import formulas
 from gpusim.report.confidence import errors_of, kernel_class
-from gpusim.report.protocol import MEANING
+from gpusim.report.protocol import L2_MEANING, MEANING
 from gpusim.report.simt_text import simt
 from gpusim.report.traffic import table
 from gpusim.report.units import count, microseconds, percent, plural, size
@@ -56,6 +56,8 @@ def _result(r: Report) -> Iterator[Line]:
         whole = r.time_us + sum(r.saved.values())
         parts = ", ".join(f"{name} {microseconds(time)} ({percent(time / whole)})" for name, time in r.saved.items())
         yield "without", f"of {microseconds(whole)}: {parts}, and what is left {microseconds(r.time_us)} ({percent(r.time_us / whole)})"
+        if min(r.saved.values()) < 0:
+            yield "", "below zero: without it the launch takes longer, because warps and CTAs then meet each other in another order"
     if not r.run.flops:
         return
     rate = f"{r.tflops:.4g} TFLOP/s"
@@ -90,7 +92,7 @@ def _reasons(r: Report) -> Iterator[Line]:
 
 def _provenance(r: Report) -> Iterator[Line]:
     p = r.protocol
-    yield "protocol", f"{MEANING['l2'].get(p.l2, p.l2)}; {MEANING['launch'].get(p.launch, p.launch)}; SM clock {p.clock_mhz:.0f} MHz"
+    yield "protocol", f"{L2_MEANING.get(p.l2, p.l2)}; {MEANING['launch'].get(p.launch, p.launch)}; SM clock {p.clock_mhz:.0f} MHz"
     yield "reuse", r.extrapolated or "none: every block and step was simulated"
     if r.run.notes:
         yield "compiler", "; ".join(r.run.notes)

@@ -91,7 +91,7 @@ def test_values_print_an_error_against_numpy(capsys: pytest.CaptureFixture[str])
         ("run gemm --mm 3", "--mm"),
         ("run gemm --tile 12x3", "tile '12x3' is not BMxBNxBK"),
         ("run gemm --dtype fp12", "unknown dtype 'fp12'"),
-        ("run gemm --l2 hot", "l2 = 'hot' is unknown. Give one of cold, foreign-dirty, warm."),
+        ("run gemm --l2 hot", "l2 = 'hot' is unknown. Give one of cold, foreign-clean, foreign-dirty, warm."),
         ("run gemm --clock 0", "clock = 0.0 MHz"),
         ("run gemm --json no/where.json", "the folder no does not exist"),
         ("run gemm --json .", "--json: cannot write ."),

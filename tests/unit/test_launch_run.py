@@ -26,7 +26,7 @@ def _run(*sizes: int, **options: Any) -> Run:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"l2": "hot"}, "l2 = 'hot' is unknown. Give one of: cold, foreign-dirty, warm."),
+        ({"l2": "hot"}, "l2 = 'hot' is unknown. Give one of: cold, foreign-clean, foreign-dirty, warm."),
         ({"launch": "maybe"}, "launch = 'maybe' is unknown. Give one of: out, in."),
         ({"clock_mhz": 0}, "clock = 0 MHz is no SM clock."),
         ({"clock_mhz": 1.755e9}, "clock = 1755000000.0 MHz is no SM clock. Give megahertz, such as 1755."),
