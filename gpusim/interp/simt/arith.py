@@ -48,9 +48,9 @@ def shl(a: Array, b: Array) -> Array:
 
 
 def index_at(offset: Array, size: Array) -> Array:
-    """The index of the element at a byte offset; the largest number where none begins there, so that the access is out of bounds."""
+    """The index of the element at a byte offset; one that no array has where none begins there, so that the access is out of bounds."""
     index = offset // size
-    return np.where(index * size == offset, index, np.iinfo(offset.dtype).max)
+    return np.where(index * size == offset, index, np.iinfo(offset.dtype).max >> 1)
 
 
 def shr(a: Array, b: Array) -> Array:
