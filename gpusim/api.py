@@ -44,9 +44,9 @@ def run(
     """Simulate one launch of `program` and report its time and traffic.
 
     program: what a function of `gs.kernels` returns, or a kernel under `@cuda.jit`. gpu: a name ("h100"), the path of a YAML file, or
-    a loaded GpuSpec. l2: before the launch: "cold", "foreign-clean", "foreign-dirty", or "warm" (after an identical launch); launch: overhead "in" or "out";
-    clock: SM clock in MHz (None: the model's own); exact: simulate every block and step instead of reusing equal ones; without: costs to take away from the machine, such as
-    ["bank-conflicts", "l2-misses"], or ["all"]: `report.saved` says what each of them saves.
+    a loaded GpuSpec. l2: before the launch: "cold", "foreign-clean", "foreign-dirty", or "warm" (after an identical launch); launch: overhead
+    "in" or "out"; clock: SM clock in MHz (None: the model's own); exact: simulate every block and step instead of reusing equal ones;
+    without: costs to take away from the machine, such as ["bank-conflicts", "l2-misses"], or ["all"]: `report.saved` says what each of them saves.
 
     Programs of tiles: inputs are tensor name -> array of the tensor's shape; if given, the values are computed as well and stand in
     `report.values`. CUDA kernels: grid, block and cluster are integers or up to three of them, args the arguments in order, shared the bytes of

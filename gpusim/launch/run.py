@@ -39,8 +39,9 @@ def simulate(
 ) -> Run:
     """One launch of `program` on `spec`.
 
-    l2: what L2 holds before (`protocol.L2_STATES`). launch: overhead "out" or "in". clock_mhz: the SM clock; None takes the model's own. exact: simulate every CTA and step. timeline: keep the spans of every CTA. without: names of
-    `launch.ablations` to take away; `saved` of the Run says what each of them costs.
+    l2: what L2 holds before (`protocol.L2_STATES`). launch: overhead "out" or "in". clock_mhz: the SM clock; None takes the model's own.
+    exact: simulate every CTA and step. timeline: keep the spans of every CTA. without: names of `launch.ablations` to take away; `saved` of
+    the Run says what each of them costs.
     Raises GpusimError for what the device cannot do.
     """
     check_options(l2, launch, clock_mhz)

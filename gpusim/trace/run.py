@@ -11,8 +11,9 @@ from gpusim.trace.profile import Profile
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """Under which conditions time was taken. l2: "cold" (empty), "foreign-clean", "foreign-dirty" (full of another kernel's lines), "warm" (after an
-    identical launch), "kept" (after the other launches of a program). launch: whether launch overhead is "in" or "out". clock_mhz: the SM clock during the kernel."""
+    """Under which conditions time was taken. l2: before the launch: "cold" (empty), "foreign-clean", "foreign-dirty" (full of another kernel's
+    lines), "warm" (after an identical launch), "kept" (after the other launches of a program). launch: whether launch overhead is "in" or
+    "out". clock_mhz: the SM clock during the kernel."""
 
     l2: str
     launch: str
