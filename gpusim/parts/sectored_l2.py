@@ -30,12 +30,13 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 class Found:
     """Where the sectors of some lines were; shape of all: [lines]. A half that misses a sector asks for its whole DRAM atom, so far and dram
     may have sectors that nobody wanted. near, far: masks of what is in the reader's half, and in the other half; dram: in neither.
-    missed: what was wanted and not near. remote: lines whose home is the other half."""
+    missed: what was wanted and not near. flying: lines that came from DRAM in this phase. remote: lines whose home is the other half."""
 
     near: Array
     far: Array
     dram: Array
     missed: Array
+    flying: Array
     remote: Array
 
 
@@ -51,6 +52,8 @@ class SectoredL2:
         self.wrote = [Lru(span, dirty) for _ in range(halves)]
         self.dirty = np.zeros(span, np.uint8)
         self.covered: Array | None = None
+        self.phase = 0
+        self.came = np.zeros(span, np.int32)
         self.sent = Written()
 
     def grow(self, span: int) -> None:
@@ -59,6 +62,7 @@ class SectoredL2:
             table.stamp = _longer(table.stamp, span)
         self.valid = [_longer(v, span) for v in self.valid]
         self.dirty = _longer(self.dirty, span)
+        self.came = _longer(self.came, span)
         if self.covered is not None:
             self.covered = _longer(self.covered, 4 * span)
 
@@ -78,6 +82,10 @@ class SectoredL2:
             return np.zeros(len(lines), np.int64)
         return ((((lines // self.block).astype(np.uint64) * _MIX) >> np.uint64(41)) & np.uint64(1)).astype(np.int64)
 
+    def begin(self) -> None:
+        """Begin a phase: what comes from DRAM in it arrives at about the same time, whoever asks."""
+        self.phase += 1
+
     def read(self, half: int, lines: Array, masks: Array) -> Found:
         """SMs of `half` read the sectors `masks` of distinct `lines`; they are in `half` afterwards."""
         parts = [self._read(half, lines[i : i + GRAIN], masks[i : i + GRAIN]) for i in range(0, len(lines), GRAIN)]
@@ -85,8 +93,8 @@ class SectoredL2:
             return parts[0]
         if not parts:
             none = np.zeros(0, np.uint8)
-            return Found(none, none, none, none, none.astype(bool))
-        return Found(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("near", "far", "dram", "missed", "remote")))
+            return Found(none, none, none, none, none.astype(bool), none.astype(bool))
+        return Found(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("near", "far", "dram", "missed", "flying", "remote")))
 
     def write(self, half: int, lines: Array, masks: Array, parts: tuple[Array, Array] | None = None) -> Array:
         """SMs of `half` write the sectors `masks` of distinct `lines`. Which lines have their home in the other half; bool, [lines].
@@ -138,7 +146,9 @@ class SectoredL2:
             dram[asked] = atoms & ~self._look(1 - half, there, np.ones(len(asked), bool))
             self.valid[1 - half][there] |= atoms
         self.valid[half][lines] |= wanted
-        return Found(masks & had, wanted & ~dram, dram, missed, remote)
+        flying = self.came[lines] == self.phase if self.phase else np.zeros(len(lines), bool)
+        self.came[lines[dram > 0]] = self.phase
+        return Found(masks & had, wanted & ~dram, dram, missed, flying, remote)
 
     def _write(self, half: int, lines: Array, masks: Array) -> Array:
         remote = self.home(lines) != half

@@ -51,7 +51,7 @@ class SimtCosts:
     dram_request_rate: float
     l2_wait: float
     dram_wait: float
-    dram_jitter: float
+    dram_spread: float
     atomic_step: float
     atomic_rate: float
 
@@ -185,7 +185,7 @@ class Machine:
 def _simt(simt: Simt, hz: float) -> SimtCosts:
     given = {name: getattr(simt, name) / hz for name in ("l2_request_rate", "dram_request_rate", "atomic_step", "atomic_rate")}
     ns = hz * 1e-9
-    given |= {name: getattr(simt, name) * ns for name in ("l2_wait", "dram_wait", "dram_jitter")}
+    given |= {name: getattr(simt, name) * ns for name in ("l2_wait", "dram_wait", "dram_spread")}
     same = {name: getattr(simt, name) for name in SimtCosts.__dataclass_fields__ if name not in given}
     tables = {name: {key.replace("_", "."): value for key, value in same[name].items()} for name in ("interval", "latency", "gap")}
     return SimtCosts(**{**same, **tables}, **given)

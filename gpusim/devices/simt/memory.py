@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpusim.parts.crowded import CrowdedServer, slowest
+from gpusim.engine.noise import tail
+from gpusim.parts.crowded import CrowdedServer
 from gpusim.parts.l1 import SectoredL1
+from gpusim.parts.noc import offsets
 from gpusim.spec.resolve import Machine
 from gpusim.trace.simt import Touch
 
@@ -16,8 +18,8 @@ _MANY = 4096
 WORD = 4
 
 
-#: where a sector is: near half, far half, DRAM behind the near half, DRAM behind the far half
-NEAR, FAR, DRAM, FAR_DRAM = range(4)
+#: where a sector is: near half, far half, DRAM behind the near half or behind the far half, on its way from there because somebody else asked before
+NEAR, FAR, DRAM, FAR_DRAM, FLYING, FAR_FLYING = range(6)
 
 
 def from_l2(_sector: int) -> int:
@@ -27,9 +29,10 @@ def from_l2(_sector: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """active_sms: SMs that share L2 and DRAM with this one. where: sector id -> level. per_read, per_stored: cycles that this SM's share of DRAM works
+    """sm: number of this SM. active_sms: SMs that share L2 and DRAM with this one. where: sector id -> level. per_read, per_stored: cycles that this SM's share of DRAM works
     for a sector from there, and for one that is stored or changed; per_step: that its share of L2 works for a step of an atomic. l1_bytes: what shared memory leaves."""
 
+    sm: int = 0
     active_sms: int = 1
     where: Callable[[int], int] = from_l2
     per_read: float = 0.0
@@ -43,19 +46,21 @@ class MemoryPath:
 
     def __init__(self, machine: Machine, around: Surroundings) -> None:
         simt = machine.simt
-        share = max(1, around.active_sms)
-        self.l1 = SectoredL1(around.l1_bytes // machine.line)
+        share, sector = max(1, around.active_sms), machine.sector
+        self.l1 = SectoredL1.of(machine, around.l1_bytes)
+        self.offset = offsets(machine, around.sm)
         self.where = around.where
         self.l1_latency = machine.l1_latency
         self.l2_latency = machine.l2_latency
-        self.far_latency = machine.far_latency
-        self.dram_latency = machine.dram_latency
+        self.far_latency = far = machine.far_latency
+        near = machine.dram_latency
+        self.behind = {DRAM: near, FAR_DRAM: near + far, FLYING: near, FAR_FLYING: near + far}
+        self.in_piece = (machine.dram.piece // sector).bit_length() - 1
         self.per_read, self.per_stored = around.per_read, around.per_stored
-        self.jitter = simt.dram_jitter * (share - 1) / share
+        self.spread = simt.dram_spread
         self.l2 = CrowdedServer(simt.l2_wait)
-        self.dram = CrowdedServer(simt.dram_wait)
+        self.dram = CrowdedServer(simt.dram_wait, share)
         self.out = CrowdedServer(0.0)
-        sector = machine.sector
         self.per_sector = max(sector / machine.fill_rate, share * sector / machine.l2_read_rate)
         self.per_request = share / simt.l2_request_rate
         self.per_written = max(sector / machine.store_rate, share * sector / machine.l2_write_rate)
@@ -91,24 +96,28 @@ class MemoryPath:
             flying[s >> 2] = arrival
 
     def _fetch(self, sectors: Sequence[int], t: float) -> float:
-        lines = len({s >> 2 for s in sectors})
+        touched = {s >> 2 for s in sectors}
+        lines = len(touched)
         self.l2_sectors += len(sectors)
         where = self.where
         levels = [where(s) for s in sectors]
-        done = self.l2.book(t, max(len(sectors) * self.per_sector, lines * self.per_request)) + self.l2_latency
+        done = self.l2.book(t, max(len(sectors) * self.per_sector, lines * self.per_request)) + self.l2_latency + max(map(self.offset, touched))
         worst = max(levels)
-        if worst in (FAR, FAR_DRAM):
-            done += self.far_latency
-        if worst >= DRAM:
-            cold = [s for s, level in zip(sectors, levels, strict=True) if level >= DRAM]
-            self.dram_sectors += len(cold)
-            queue = self.dram.book(t, len(cold) * self.per_read) - t
-            done += queue + self.dram_latency + self.jitter * slowest(len({s >> 2 for s in cold}))
-        return done
+        if worst == NEAR:
+            return done
+        if worst == FAR:
+            return done + self.far_latency
+        cold = {s >> self.in_piece: level for s, level in zip(sectors, levels, strict=True) if level >= DRAM}
+        fetched = sum(DRAM <= level <= FAR_DRAM for level in levels)
+        if fetched:
+            self.dram_sectors += fetched
+            done += max(0.0, self.dram.book(t, fetched * self.per_read) - t)
+        return done + max(self.spread * (tail(piece) - 1.0) + self.behind[level] for piece, level in cold.items())
 
     def store(self, touch: Touch, t: float) -> float:
         """The time at which the store has left the SM. A sector that is written in part takes more room on the way to L2; what is written back takes
         DRAM's time, and holds the SM up only when `write_room` cycles of it wait."""
+        self.l1.write(touch.sectors, not touch.partial)
         sent = self.out.book(t, len(touch.sectors) * self.per_written + touch.partial * self.per_partial)
         if self.per_stored:
             sent = max(sent, self.dram.book(t, len(touch.sectors) * self.per_stored) - self.write_room)

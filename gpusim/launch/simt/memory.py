@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from gpusim.launch.simt.walk import DRAM, NEAR, READS
 from gpusim.lower.simt.code import Code
-from gpusim.spec.resolve import Machine
 from gpusim.trace.simt import Counts, CtaPath
 
 SECTOR = 32
@@ -88,8 +87,3 @@ class Levels:
         if not queue:
             return NEAR
         return queue.pop() if len(queue) > 1 else queue[0]
-
-
-def l1_bytes(machine: Machine, shared_per_cta: int, reserved: int, ctas_per_sm: int) -> int:
-    """What the shared memory of the resident CTAs leaves of the SM's SRAM."""
-    return max(0, machine.l1_bytes - (shared_per_cta + reserved) * ctas_per_sm)

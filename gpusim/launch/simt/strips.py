@@ -14,6 +14,7 @@ import numpy as np
 from gpusim.launch.simt.affine import Coefs
 from gpusim.launch.simt.classes import CtaClass
 from gpusim.launch.simt.walk import Walk, grouped, merged, parts_of
+from gpusim.lower.simt.code import Access
 from gpusim.parts.sectored_l2 import WHOLE
 
 Array = Any  # np.ndarray
@@ -29,10 +30,10 @@ Touched = tuple[Array, Parts]
 
 
 class Strip:
-    """What one CTA touches, in order. stores: bytes a lane of each Access that stores."""
+    """What one CTA touches, in order. accesses: of its code."""
 
-    def __init__(self, stores: Mapping[int, int]) -> None:
-        self.stores = stores
+    def __init__(self, accesses: Sequence[Access]) -> None:
+        self.accesses = accesses
         self.touches: list[tuple[int, Array, Parts]] = []
         self.changed: dict[int, list[tuple[Array, Array]]] = {}
 
@@ -40,20 +41,34 @@ class Strip:
         self.changed.setdefault(access, []).append((sectors, operations))
 
     def touch(self, access: int, _ctas: Array, sectors: Array) -> None:
-        parts = parts_of(sectors.ravel(), self.stores[access]) if access in self.stores else None
+        found = self.accesses[access]
+        parts = parts_of(sectors.ravel(), found.bytes) if found.kind == "store" else None
         self.touches.append((access, np.unique(sectors), parts))
 
-    def cut(self, lines: int) -> list[dict[int, Touched]]:
-        """Pieces of at least `lines` lines (the last may have fewer): Access -> what it touches."""
+    def cut(self, lines: int) -> list[Piece]:
+        """Pieces of at least `lines` lines (the last may have fewer). A new phase begins where the code goes on to another block, or back."""
         out: list[dict[int, list[tuple[Array, Parts]]]] = [{}]
+        phases, phase, before = [0], 0, -1
         room = lines
         for access, sectors, parts in self.touches:
+            if access <= before or before >= 0 and self.accesses[access].block != self.accesses[before].block:
+                phase += 1
+            before = access
             if room <= 0:
                 out.append({})
+                phases.append(phase)
                 room = lines
             out[-1].setdefault(access, []).append((sectors, parts))
             room -= -(-len(sectors) // SECTORS)
-        return [{access: _joined(found) for access, found in piece.items()} for piece in out]
+        return [Piece(number, {a: _joined(found) for a, found in piece.items()}) for number, piece in zip(phases, out, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a strip: Access -> what it touches. phase: pieces of one phase are touched at about the same time."""
+
+    phase: int
+    touched: dict[int, Touched]
 
 
 def _joined(found: Sequence[tuple[Array, Parts]]) -> Touched:
@@ -74,12 +89,12 @@ class _Kind:
     """A class of CTAs with the pieces of its strip."""
 
     origin: tuple[int, int, int]
-    pieces: list[dict[int, Touched]]
+    pieces: list[Piece]
     variants: dict[tuple[int, int, int], tuple[Array, Array]] = field(default_factory=dict)
 
     def moved(self, piece: int, access: int, shifts: Array) -> tuple[Array, Array]:
         """Lines and masks of the piece for these shifts (in sectors, ascending and distinct)."""
-        base = self.pieces[piece][access][0]
+        base = self.pieces[piece].touched[access][0]
         parts = []
         for rest in range(SECTORS):
             mine = shifts[shifts % SECTORS == rest] // SECTORS
@@ -97,7 +112,7 @@ class _Kind:
 
     def parts(self, piece: int, access: int, shifts: Array) -> Parts:
         """What is written of each sector, for these shifts."""
-        found = self.pieces[piece][access][1]
+        found = self.pieces[piece].touched[access][1]
         if found is None:
             return None
         sectors, nbytes = (found[0] + shifts[:, None]).ravel(), np.tile(found[1], len(shifts))
@@ -151,19 +166,22 @@ def _wave(walk: Walk, kinds: Sequence[_Kind], class_of: Array, wave: Array, at: 
     shifts: dict[tuple[int, int, int], Array] = {}
     own: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
     for number, h, members in groups:
-        for access in {a for piece in kinds[number].pieces for a in piece}:
+        for access in {a for piece in kinds[number].pieces for a in piece.touched}:
             moved = _shift(kinds[number].origin, steps[access], at, members)
             shifts[number, h, access] = np.unique(moved)
             own[number, h, access] = [(cta, int(moved[members == cta][0])) for cta in wanted if cta in members]
     for i in range(max(len(kinds[number].pieces) for number, _, _ in groups)):
-        for number, h, _ in groups:
-            for access in kinds[number].pieces[i] if i < len(kinds[number].pieces) else ():
+        present = [(number, h) for number, h, _ in groups if i < len(kinds[number].pieces)]
+        if i == 0 or any(kinds[number].pieces[i].phase != kinds[number].pieces[i - 1].phase for number, _ in present):
+            walk.cache.begin()
+        for number, h in present:
+            for access in kinds[number].pieces[i].touched:
                 mine = shifts[number, h, access]
                 lines, masks = kinds[number].moved(i, access, mine)
                 found = walk.step(access, h, lines, masks, kinds[number].parts(i, access, mine))
                 if found is not None:
                     for cta, shift in own[number, h, access]:
-                        walk.note(cta, kinds[number].pieces[i][access][0] + shift, lines, found)
+                        walk.note(cta, kinds[number].pieces[i].touched[access][0] + shift, lines, found)
 
 
 def _shift(origin: tuple[int, int, int], step: Coefs, at: Sequence[Array], members: Array) -> Array:

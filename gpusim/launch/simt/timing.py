@@ -12,21 +12,23 @@ from gpusim.devices.simt.room import Room
 from gpusim.devices.simt.sm import run_sm
 from gpusim.launch.occupancy import warps_per_subcore
 from gpusim.launch.simt.counting import path_instructions
-from gpusim.launch.simt.memory import Levels, dram_sectors, l1_bytes
+from gpusim.launch.simt.memory import Levels, dram_sectors
 from gpusim.launch.simt.prepare import Ready
 from gpusim.launch.simt.sample import APART
 from gpusim.launch.simt.traffic import Cost
+from gpusim.parts.l1 import capacity
 from gpusim.trace.profile import Pass, Track
 from gpusim.trace.simt import CtaPath
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Times any paths on one SM among `active_sms` that do the like. asked: where each CTA finds each sector (`walk.Walk.asked`); per_read, per_stored: cycles that
+    """Times any paths on the SM `sm`, one among `active_sms` that do the like. asked: where each CTA finds each sector (`walk.Walk.asked`); per_read, per_stored: cycles that
     the SM's share of DRAM works for each sector that comes from there, and for each that is stored; per_step: its share of L2, for a step
     of an atomic."""
 
     ready: Ready
+    sm: int
     active_sms: int
     asked: Mapping[int, Mapping[int, Sequence[int]]]
     per_read: float
@@ -37,12 +39,13 @@ class Bench:
         """The CTAs of `paths` in this order. The run issues exactly the instructions of the paths, or it is a bug."""
         code, machine, held = self.ready.code, self.ready.machine, self.ready.held
         memory = Surroundings(
+            sm=self.sm,
             active_sms=self.active_sms,
             where=Levels(self.asked, paths, APART).where,
             per_read=self.per_read,
             per_stored=self.per_stored,
             per_step=self.per_step,
-            l1_bytes=l1_bytes(machine, held.shared_bytes_per_cta, self.ready.spec.sm.shared_reserved_per_cta, held.ctas_per_sm),
+            l1_bytes=capacity(machine, (held.shared_bytes_per_cta + self.ready.spec.sm.shared_reserved_per_cta) * held.ctas_per_sm),
         )
         room = Room(min(held.limits["CTA slots"], held.limits["shared memory"]), warps_per_subcore(held.registers_per_thread, self.ready.spec))
         run = run_sm(code, list(paths), held.ctas_per_sm, machine, memory, room=room, timeline=timeline)
@@ -51,12 +54,12 @@ class Bench:
         return run
 
 
-def bench(ready: Ready, paths: Sequence[CtaPath], asked: Mapping[int, Mapping[int, Sequence[int]]], cost: Cost) -> Bench:
+def bench(ready: Ready, sm: int, paths: Sequence[CtaPath], asked: Mapping[int, Mapping[int, Sequence[int]]], cost: Cost) -> Bench:
     """For an SM whose CTAs are like `paths`."""
     ctas = ready.geometry.ctas
     active = min(ready.machine.sms, ctas)
     reads = dram_sectors(asked, [p.cta for p in paths]) * ctas / len(paths)
-    return Bench(ready, active, asked, *(active * part for part in cost.split(reads)))
+    return Bench(ready, sm, active, asked, *(active * part for part in cost.split(reads)))
 
 
 def tracks(run: SmRun, sm: int, subcores: int) -> tuple[Track, ...]:

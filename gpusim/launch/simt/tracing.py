@@ -40,9 +40,7 @@ def tracer(ready: Ready, args: Sequence[Any], state: MemoryState, wanted: Sequen
     addresses = state.addresses(args)
     half_of_sm = np.repeat(np.array(machine.gpc_half) % machine.halves, machine.gpc_sms)
     half_of = half_of_sm[placement(machine, ready.geometry.ctas, ready.held.ctas_per_sm)]
-    kinds = [access.kind if access.space == "global" else "" for access in ready.code.accesses]
-    widths = [access.bytes for access in ready.code.accesses]
-    walks = tuple(Walk(state.cache, kinds, widths, half_of, wanted if last else ()) for last in ((False, True) if warm else (True,)))
+    walks = tuple(Walk(state.cache, ready.code.accesses, half_of, wanted if last else ()) for last in ((False, True) if warm else (True,)))
     return Tracer(walks, addresses)
 
 
@@ -75,10 +73,9 @@ def classed(ready: Ready, args: Sequence[Any], addresses: dict[int, int]) -> Cla
         return None
     held = scratch(args, ready.code.program)
     strips: dict[int, Strip] = {}
-    stores = {i: access.bytes for i, access in enumerate(ready.code.accesses) if access.kind == "store"}
 
     def run(cta: int) -> Any:
-        strips[cta] = Strip(stores)
+        strips[cta] = Strip(ready.code.accesses)
         return execute(ready.code, ready.geometry, held, ctas=[cta], sanitize=False, watch=strips[cta], addresses=addresses).counts
 
     made = classes(ready.geometry.grid, found.periods, run)

@@ -14,7 +14,6 @@ from gpusim.parts.sectored_l2 import Written
 from gpusim.spec.resolve import Machine
 from gpusim.trace.counters import Counters
 
-
 #: counters that are left out where they are 0
 ABSENT = ("l2_atomic_sectors", "dram_bursts", "dram_row_hits", "dram_turnarounds")
 

@@ -6,17 +6,18 @@ the GPCs keeps from L2 would have hit there, so it changes no miss.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gpusim.lower.simt.code import Access
 from gpusim.parts.sectored_l2 import ATOMS, BITS, WHOLE, Found, SectoredL2, Written, distinct_blocks
 
 Array = Any  # np.ndarray
-#: where a sector was: near half, far half, DRAM behind the near half, DRAM behind the far half
-NEAR, FAR, DRAM, FAR_DRAM = range(4)
+#: where a sector was: near half, far half, DRAM behind the near half or behind the far half, on its way from there
+NEAR, FAR, DRAM, FAR_DRAM, FLYING, FAR_FLYING = range(6)
 READS = ("load", "copy", "bulk")
 #: CTA -> sector -> where its requests found it, one after the other
 Asked = dict[int, dict[int, list[int]]]
@@ -43,10 +44,13 @@ class Moved:
 
 
 class Walk:
-    """One launch on its way through `cache`. kinds, widths: of each Access, and the bytes of a lane; half_of: L2 half of each CTA; wanted: CTAs whose levels are kept."""
+    """One launch on its way through `cache`. accesses: of the code; half_of: L2 half of each CTA; wanted: CTAs whose levels are kept."""
 
-    def __init__(self, cache: SectoredL2, kinds: list[str], widths: list[int], half_of: Array, wanted: Iterable[int]) -> None:
-        self.cache, self.kinds, self.widths, self.half_of = cache, kinds, widths, half_of
+    def __init__(self, cache: SectoredL2, accesses: Sequence[Access], half_of: Array, wanted: Iterable[int]) -> None:
+        self.cache, self.half_of = cache, half_of
+        self.kinds = [a.kind if a.space == "global" else "" for a in accesses]
+        self.widths, self.blocks = [a.bytes for a in accesses], [a.block for a in accesses]
+        self.phase, self.last = (-1, -1, -1), -1
         self.asked: Asked = {cta: {} for cta in wanted}
         self.is_wanted = np.zeros(len(half_of), bool)
         self.is_wanted[list(self.asked)] = True
@@ -63,6 +67,14 @@ class Walk:
         self.moved.allocated = sum(self.cache.brought) - sum(self.brought)
         return self.moved
 
+    def enter(self, access: int, ctas: Array) -> None:
+        """A phase lasts as long as CTAs side by side go through one block of the code, in order."""
+        key = self.blocks[access], int(ctas.flat[0]), ctas.shape[0]
+        if key != self.phase or access <= self.last:
+            self.cache.begin()
+            self.phase = key
+        self.last = access
+
     def atomics(self, _access: int, sectors: Array, operations: Array) -> None:
         """Steps of atomics, added to those of the blocks of memory that they change."""
         low = int(sectors.min()) // self.cache.block // 4
@@ -72,6 +84,7 @@ class Walk:
 
     def touch(self, access: int, ctas: Array, sectors: Array) -> None:
         """What the value pass tells (`interp.simt.launch.Watch`): one access of CTAs that run side by side."""
+        self.enter(access, ctas)
         rectangle = ctas.shape[1] == 1
         half = self.half_of[ctas]
         for h in range(self.cache.halves):
@@ -116,11 +129,11 @@ class Walk:
         """Keep where the sectors of a CTA were. Of near hits behind each other one is kept: L1 mostly has the later ones."""
         at = np.searchsorted(lines, sectors >> 2)
         bit = np.uint8(1) << (sectors & 3).astype(np.uint8)
-        level = np.where(found.far[at] & bit, FAR, np.where(found.dram[at] & bit, DRAM + found.remote[at], NEAR))
+        level = np.where(found.far[at] & bit, FAR, np.where(found.dram[at] & bit, DRAM + found.remote[at], np.where(found.flying[at], FLYING + found.remote[at], NEAR)))
         kept = self.asked[cta]
         for sector, where in zip(sectors.tolist(), level.tolist(), strict=True):
             known = kept.setdefault(sector, [])
-            if where or not known or known[-1]:
+            if (where or not known or known[-1]) and not (where >= FLYING and known and known[-1] >= DRAM):
                 known.append(where)
 
 
