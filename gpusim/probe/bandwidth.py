@@ -223,3 +223,5 @@ CURVES: tuple[Curve, ...] = (
 PLANS |= _asynchronous("PLANS")
 POINTS += _asynchronous("POINTS")
 CURVES += _asynchronous("CURVES")
+
+UNITS = {**dict.fromkeys(PLANS, "GB/s"), **dict.fromkeys(("l1_read", "l2_read", "l2_read_vs_sms"), "bytes/clk/SM"), "async_latency": "cycles"}

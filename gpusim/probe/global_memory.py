@@ -164,6 +164,9 @@ def _accesses(stride: int) -> int:
     return min(MOST_ACCESSES, MOST_ELEMENTS // stride) // per_cta * per_cta
 
 
+UNITS = {**dict.fromkeys(PLANS, "ns"), "random_gather": "lane reads/ns"}
+
+
 POINTS: tuple[Point, ...] = (
     *(("stride", {"op": op, "stride_elems": s, "accesses": _accesses(s)}) for op in coalescing.MODES for s in STRIDES),
     *(("offset", {"op": op, "offset_elems": o, "bytes": 512 * MIB}) for op in coalescing.MODES for o in OFFSETS),

@@ -185,6 +185,9 @@ def _steps(footprints: tuple[int, ...], **others: Any) -> tuple[Point, ...]:
 _FOOTPRINTS = (*(KIB << i for i in range(3, 9)), *(f * KIB for f in (240, 288, 320)), MIB, 4 * MIB, 16 * MIB)
 _LARGE = tuple(f * MIB for f in (24, 28, 32, 40, 48, 56, 64, 80, 128, 256, 512, 1024))
 
+UNITS = dict.fromkeys(PLANS, "cycles")
+
+
 POINTS: tuple[Point, ...] = (
     *(("shared", {"bytes": b}) for b in (4, 8, 16)),
     *(("l1_hit", {"footprint": 4 * KIB, "ld": load}) for load in ("ca.u64", "ca.v2.u64", "nc.u64")),

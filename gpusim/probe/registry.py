@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 
 from gpusim.errors import GpusimError
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
@@ -44,10 +43,7 @@ def group(name: str) -> Group:
     """The group of that name. GpusimError if there is none."""
     if name not in MODULES:
         raise GpusimError(f"no group of probes '{name}'.", where="probe", hint=f"Give one of: {', '.join(MODULES)}, all.")
-    where = f"gpusim.probe.{MODULES[name]}"
-    if find_spec(where) is None:
-        return Group(name)
-    module = import_module(where)
+    module = import_module(f"gpusim.probe.{MODULES[name]}")
     return Group(name, module.PLANS, tuple(module.POINTS), tuple(module.CURVES), getattr(module, "SPLIT", {}), getattr(module, "UNITS", {}))
 
 

@@ -145,7 +145,7 @@ def test_every_point_has_a_simulation(name: str) -> None:
         assert callable(simulation(name, point, params)), point
 
 
-@pytest.mark.parametrize("name", ("alu", "smem", "divergence", "scheduling"))
+@pytest.mark.parametrize("name", MODULES)
 def test_points_have_units(name: str) -> None:
     assert all(unit(name, point, params) for point, params in group(name).points)
 
