@@ -14,6 +14,8 @@ Bus and activations overlap, so the longer counts; while the bus turns neither g
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
+from math import comb
 
 from gpusim.errors import GpusimError
 from gpusim.spec.resolve import DramTimes
@@ -64,7 +66,10 @@ def runs(dram: DramTimes, count: float, nbytes: float) -> Moved:
 
 
 def serve(dram: DramTimes, read: Moved = NOTHING, written: Moved = NOTHING) -> Service:
-    """What the reads and writes of one phase cost when they are spread evenly over the channels and mixed in time."""
+    """What the reads and writes of one phase cost when they are spread evenly over the channels and mixed in time.
+
+    Raises GpusimError for more atoms than fit in the pieces.
+    """
     channels = dram.pseudo_channels
     moved = read + written
     batches = min(written.pieces / dram.write_batch, read.pieces)
@@ -87,8 +92,24 @@ def serve(dram: DramTimes, read: Moved = NOTHING, written: Moved = NOTHING) -> S
 
 
 def _read_activations(dram: DramTimes, read: Moved) -> float:
-    """The atoms of a piece behind its first one find the row open with the probability `open_share`; writes were gathered by row beforehand."""
-    return read.pieces + max(0.0, read.atoms - read.pieces) * (1.0 - dram.open_share)
+    """Rows opened for reads. Writes open each row once: they were gathered by row beforehand."""
+    if not read.pieces:
+        return 0.0
+    each = max(1.0, read.atoms / read.pieces)
+    if each > dram.piece / dram.atom + 1e-6:
+        raise GpusimError(f"{read.atoms:g} atoms of {dram.atom} bytes do not fit in {read.pieces:g} pieces of {dram.piece} bytes.", where="dram.serve")
+    low = int(each)
+    few, many = openings(low, dram.open_share), openings(low + 1, dram.open_share)
+    return read.pieces * (few + (each - low) * (many - few))
+
+
+@cache
+def openings(atoms: int, open_share: float) -> float:
+    """How often the row of a piece is opened, on average, until all its `atoms` are read: an opening serves one of those that are left, and
+    each of the others with the probability `open_share`; the rest wait for the next."""
+    late = 1.0 - open_share
+    left = [comb(atoms - 1, k) * late**k * open_share ** (atoms - 1 - k) for k in range(1, atoms)]
+    return 1.0 + sum(chance * openings(k, open_share) for k, chance in enumerate(left, 1))
 
 
 def activation_interval(dram: DramTimes) -> float:

@@ -22,7 +22,7 @@ ATOM = 64
 BURSTS = 2
 ROWS = 1 << 14
 #: (name of a shipped GPU, transfers on a pin in each clock): from JEDEC's definition of CK
-CHIPS = (("h200-sxm", 4), ("h100-sxm", 4), ("h100-pcie", 2))
+CHIPS = (("h200-sxm", 4), ("h100-sxm", 4), ("h100-pcie", 2), ("v100", 2))
 
 
 @cache
@@ -32,13 +32,12 @@ def chip(name: str, per_clock: int) -> tuple[DramTimes, Clocks]:
     row = STANDARDS[spec.dram.standard]
     clock = spec.dram.bandwidth * 8 / (2 * spec.dram.channels * row.pseudo_bits) / per_clock
     closed = resolve(spec, clock / 1e6).dram
-    one = replace(closed, pseudo_channels=1, rate=closed.burst / (row.beats / per_clock), open_share=1.0)
+    one = replace(closed, pseudo_channels=1, rate=closed.burst / (row.beats / per_clock), open_share=1.0, piece=row.row)
 
     def clocks(ns: float) -> int:
         return ceil(ns * clock * 1e-9 - 0.01)
 
-    limits = ("cl", "cwl", "rcd_read", "rcd_write", "rp", "ras", "rc", "rtp", "wr", "ccd_long", "rrd_short", "rrd_long")
-    limits += ("read_write", "write_read", "rrefd")
+    limits = "cl cwl rcd_read rcd_write rp ras rc rtp wr ccd_long rrd_short rrd_long read_write write_read rrefd".split()
     return one, Clocks(
         burst=row.beats // per_clock,
         faw=clocks(spec.dram.activate_window),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpusim.errors import GpusimError
-from gpusim.parts.dram import NOTHING, Moved, activation_interval, refresh_delay, runs, serve
+from gpusim.parts.dram import NOTHING, Moved, activation_interval, openings, refresh_delay, runs, serve
 from gpusim.spec.hbm import STANDARDS, hbm_timings
-from gpusim.spec.load import load_spec
+from gpusim.spec.load import load_spec, names
 from gpusim.spec.resolve import DramTimes, resolve
 
 SPEC = load_spec("h200-sxm")
@@ -33,10 +34,12 @@ def rate(read: Moved, written: Moved = NOTHING, dram: DramTimes = DRAM) -> float
     return (read + written).nbytes / serve(dram, read, written).time
 
 
-def test_long_reads_and_long_writes_reach_the_pins_less_a_little() -> None:
-    expected = SPEC.dram.bandwidth * SPEC.dram.efficiency / 1e9
-    assert rate(runs(DRAM, 1, 1e9)) == pytest.approx(expected)
-    assert rate(NOTHING, runs(DRAM, 1, 1e9)) == pytest.approx(expected)
+@pytest.mark.parametrize("name", names())
+def test_long_reads_and_long_writes_reach_the_pins_less_a_little(name: str) -> None:
+    spec = load_spec(name)
+    dram, expected = resolve(spec, 1000).dram, spec.dram.bandwidth * spec.dram.efficiency / 1e9
+    assert rate(runs(dram, 1, 1e9), dram=dram) == pytest.approx(expected)
+    assert rate(NOTHING, runs(dram, 1, 1e9), dram=dram) == pytest.approx(expected)
 
 
 def test_atoms_at_places_of_their_own_are_limited_by_activations() -> None:
@@ -44,6 +47,23 @@ def test_atoms_at_places_of_their_own_are_limited_by_activations() -> None:
     assert served.time == pytest.approx(1e6 * activation_interval(DRAM) / DRAM.pseudo_channels)
     assert served.activate > served.bus and served.row_hits == 0
     assert activation_interval(DRAM) > SPEC.dram.activate_window / 4
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.55, 1.0])
+@pytest.mark.parametrize("atoms", [1, 2, 4, 8])
+def test_openings_of_a_row(atoms: int, share: float) -> None:
+    rng, opened, tries = random.Random(atoms), 0, 20_000
+    for _ in range(tries):
+        left = atoms
+        while left:
+            opened += 1
+            left = sum(rng.random() >= share for _ in range(left - 1))
+    assert openings(atoms, share) == pytest.approx(opened / tries, rel=0.02)
+
+
+def test_more_atoms_than_fit_are_told() -> None:
+    with pytest.raises(GpusimError, match="5 atoms of 64 bytes do not fit in 1 pieces of 256 bytes"):
+        serve(DRAM, Moved(1, 5, 320))
 
 
 def test_no_refresh_leaves_the_window_alone() -> None:
@@ -81,7 +101,7 @@ def test_counts() -> None:
 @given(CHANNELS, amounts, amounts, amounts)
 def test_any_number_of_channels(channels: int, pieces: float, read: float, written: float) -> None:
     one, many = with_channels(1), with_channels(channels)
-    moved = Moved(pieces, max(pieces, read / 64), max(pieces * 64, read)), runs(DRAM, 0, written)
+    moved = runs(DRAM, pieces, max(pieces * 64, read)), runs(DRAM, 0, written)
     assert many.pseudo_channels == 2 * channels
     assert serve(one, *moved).time == pytest.approx(channels * serve(many, *moved).time)
     assert serve(one, *moved).turnarounds == serve(many, *moved).turnarounds
