@@ -238,6 +238,10 @@ class Launch(Part):
     cold_fetch: Nanoseconds = Field(description="what an SM's first CTA of a launch waits for instructions and kernel parameters that no cache holds")
     per_cta: Nanoseconds = Field(description="retiring and replacing a CTA, chip-wide")
     cta_change: Cycles = Field(description="from the last store of a CTA to the first instruction of its successor in the slot")
+    between: Nanoseconds | None = Field(
+        default=None, description="from the last exit of a launch to the first instruction of the next, where that waits on the device: nodes of a graph"
+    )
+    submit: Nanoseconds | None = Field(default=None, description="what the host takes for each launch that it puts into a stream")
 
 
 class GpuSpec(Part):
