@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from statistics import fmean
 
 from gpusim.calibrate.bench import Bench, Found, Row, digits, whole
 from gpusim.calibrate.formulas import ascending
@@ -91,6 +92,17 @@ def _warp_launch(bench: Bench) -> float:
     return bench.records.of_device("multiProcessorCount") / rate * bench.mhz / (1024 / bench.records.of_device("warpSize"))
 
 
+def _between(bench: Bench) -> float:
+    """ns of a node of a chain, less the one line of code that its CTA waits for."""
+    node = bench.records.value("scheduling/empty_kernel", "ns/launch", how="CUDA graph, chain of 1000", grid=1)
+    return node - bench.spec("simt.cold_line") * 1e3 / bench.mhz
+
+
+def _submit(bench: Bench) -> float:
+    """ns: an empty kernel is done long before the host brings the next."""
+    return fmean(r.value for r in bench.records.points("scheduling/empty_kernel", "ns/launch", how="stream, back to back"))
+
+
 def _device(path: str, key: str) -> Row:
     return Row(path, "device", key, lambda bench: bench.records.of_device(key), whole)
 
@@ -114,6 +126,8 @@ ROWS: tuple[Row, ...] = (
         lambda b: 1e3 / max(r.value for r in b.records.points("scheduling/cta_launch", "CTAs/us")),
         digits,
     ),
+    Row("launch.between", "scheduling/empty_kernel", "a node of a graph, less its wait for code", _between, digits),
+    Row("launch.submit", "scheduling/empty_kernel", "back to back in a stream, mean", _submit, digits),
     Row("simt.warp_launch", "scheduling/cta_launch", "CTAs of 1024 threads: SMs / rate at the SM clock, by 32 warps", _warp_launch, digits),
 )
 
