@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from gpusim.errors import GpusimError
@@ -97,7 +98,13 @@ def _one(record: Record, spec: GpuSpec) -> Compared:
 
 
 def _run_batch(first: int, records: Sequence[Record], spec: GpuSpec) -> list[tuple[int, Compared]]:
-    return [(first + i, run_record(record, spec)) for i, record in enumerate(records)]
+    return [(first + i, _timed(record, spec)) for i, record in enumerate(records)]
+
+
+def _timed(record: Record, spec: GpuSpec) -> Compared:
+    begin = perf_counter()
+    row = run_record(record, spec)
+    return replace(row, seconds=perf_counter() - begin)
 
 
 def _all(records: Sequence[Record], spec: GpuSpec, jobs: int | None) -> list[Compared]:
@@ -114,7 +121,7 @@ def _all(records: Sequence[Record], spec: GpuSpec, jobs: int | None) -> list[Com
 def _rows(records: Sequence[Record], spec: GpuSpec, workers: int) -> Iterator[tuple[int, Compared]]:
     if workers <= 1:
         for i, record in enumerate(records):
-            yield i, run_record(record, spec)
+            yield i, _timed(record, spec)
         return
     from joblib import Parallel, delayed
 

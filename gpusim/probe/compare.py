@@ -8,7 +8,7 @@ the sign of their mean: of a curve the errors of its points; of values that a hi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from math import copysign
 from statistics import fmean
 from typing import Any
@@ -30,7 +30,7 @@ DISTRIBUTION = ("mean", "p10", "p90")
 @dataclass(frozen=True, slots=True)
 class Compared:
     """`status`: "ok", "unsupported" or "excluded" (`reason` says why, `errors` is empty). errors: one or, of a list, several.
-    points: the chosen points of a curve that is one list, as records of their own."""
+    points: the chosen points of a curve that is one list, as records of their own. seconds: how long the simulation took."""
 
     record: Record
     simulated: Value | None
@@ -39,6 +39,7 @@ class Compared:
     reason: str = ""
     how: str = "value"
     points: tuple[Compared, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
 
     @property
     def error(self) -> float | None:
@@ -48,7 +49,8 @@ class Compared:
     def to_dict(self) -> dict[str, Any]:
         r = self.record
         head = {"id": r.id, "group": r.group, "name": r.name, "params": dict(r.params), "unit": r.unit, "measured": r.value, "status": self.status}
-        told = {"simulated": fmean(self.simulated) if isinstance(self.simulated, list) else self.simulated, "error": self.error, "compared": self.how}
+        simulated = fmean(self.simulated) if isinstance(self.simulated, list) else self.simulated
+        told = {"simulated": simulated, "error": self.error, "compared": self.how, "seconds": round(self.seconds, 3)}
         return head | (told if self.errors else {"reason": self.reason})
 
 

@@ -65,9 +65,9 @@ def _cta_launch(p: Params) -> Simulation:
 
 
 def _empty(p: Params) -> Simulation:
-    if "host" in str(p.get("how")):
-        raise Excluded("empty_kernel by the host's clock: what the host and its driver take")
-    raise GpusimError("launches one behind the other: only single launches have a time.", where="empty_kernel")
+    if "host" in str(p.get("how")) or "stream" in str(p.get("how")):
+        raise Excluded("empty_kernel by the host's clock, or launch by launch from the host: what the host and its driver take")
+    raise GpusimError("a graph of launches one behind the other: only single launches have a time.", where="empty_kernel")
 
 
 PLANS: dict[str, Plan] = {
