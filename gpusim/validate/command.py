@@ -17,18 +17,19 @@ from gpusim.validate.evaluate import evaluate_all
 from gpusim.validate.mapping import DEFAULT_GPU
 from gpusim.validate.metrics import MetricError, compare_metrics
 from gpusim.validate.outcome import Outcome
+from gpusim.validate.pairs import PairStatistics, pair_statistics
 from gpusim.validate.protocol import Measure, measure_of
 from gpusim.validate.rank import rank as rank_of
 from gpusim.validate.selection import select
 from gpusim.validate.simt.counters import CounterError, beside, compare, metrics
 from gpusim.validate.simt.expand import expand
 from gpusim.validate.stats import Statistics, by, statistics
-from gpusim.validate.table import counter_table, metric_table, rank_table, reasons, statistics_table, worst_table
+from gpusim.validate.table import counter_table, metric_table, pair_table, rank_table, reasons, statistics_table, worst_table
 
 
 @dataclass(frozen=True)
 class Validation:
-    """The outcome of every case, and its statistics per group and per family. `rank` is empty unless it was asked for."""
+    """The outcome of every case, and its statistics per group and per family. `rank` is empty and `pairs` None unless asked for."""
 
     gpu: str
     measure: Measure
@@ -37,6 +38,7 @@ class Validation:
     rank: dict[str, dict[str, Any]] = field(default_factory=dict)
     counters: tuple[CounterError, ...] = ()
     metrics: dict[str, MetricError] = field(default_factory=dict)
+    pairs: dict[str, PairStatistics] | None = None
 
     @property
     def groups(self) -> dict[str, Statistics]:
@@ -55,6 +57,7 @@ class Validation:
             "rank": self.rank,
             **({"counters": [asdict(c) for c in self.counters]} if self.counters else {}),
             **({"metrics": {name: e.to_dict() for name, e in self.metrics.items()}} if self.metrics else {}),
+            **({"pairs": {name: p.to_dict() for name, p in self.pairs.items()}} if self.pairs is not None else {}),
             "cases": [o.to_dict() for o in self.outcomes],
         }
 
@@ -65,6 +68,7 @@ class Validation:
         parts += [counter_table(self.counters)] if self.counters else []
         parts += [metric_table(self.metrics)] if self.metrics else []
         parts += [rank_table(self.rank)] if self.rank else []
+        parts += [pair_table(self.pairs)] if self.pairs is not None else []
         parts += [worst_table(self.outcomes, worst)] if worst else []
         return "\n\n".join(part for part in parts if part)
 
@@ -83,9 +87,11 @@ def validate(
     worst: int = 0,
     rank: bool = False,
     counters: str | None = None,
+    pairs: bool = False,
 ) -> Validation:
     """Simulate the measured cases of `files` that pass the filters, print the tables, write JSON to `json_out` ("-": to stdout, and the tables
     to stderr). counters: a file of profiled launches to compare counters with, by id; None: counters.json beside a file, if there.
+    pairs: also compare every two cases of one family and size.
 
     Raises GpusimError for a file that cannot be read, a filter that matches nothing, a GPU or measure that does not exist."""
     _check(files, min_us, worst, json_out)
@@ -95,7 +101,8 @@ def validate(
     cases = select(everything, groups, families, ids)
     outcomes = tuple(evaluate_all(cases, spec, protocol, min_us, jobs))
     ranks = {group: rank_of(members) for group, members in by(lambda o: o.group, outcomes).items()} if rank else {}
-    found = Validation(spec.name, protocol, min_us, outcomes, ranks, *_counters(outcomes, everything, counters or beside(files), protocol))
+    told = _counters(outcomes, everything, counters or beside(files), protocol)
+    found = Validation(spec.name, protocol, min_us, outcomes, ranks, *told, pair_statistics(outcomes) if pairs else None)
     print(found.text(worst), file=sys.stderr if json_out == "-" else sys.stdout)
     if json_out is not None:
         _write(json_out, json.dumps(found.to_dict(), indent=1, allow_nan=False))
@@ -111,7 +118,7 @@ def _counters(
         return (), {}
     profiles = metrics([*(read(more) if more else ()), *cases])
     threads = [o for o in outcomes if OF_THREADS in o.counters]
-    return tuple(compare(threads, profiles)), compare_metrics(outcomes, profiles, behind=protocol.l2 != "foreign-dirty")
+    return tuple(compare(threads, profiles)), compare_metrics(outcomes, profiles, behind=protocol.l2 in ("cold", "foreign-clean"))
 
 
 def read_all(files: Sequence[str]) -> list[Case]:

@@ -55,10 +55,20 @@ MEASURES = {
             "ns",
             truth=("clean_ns_median",),
             length=("clean_ns_median",),
-            l2="cold",
+            l2="foreign-clean",
             launch="in",
             own_clock=True,
             text="clean: L2 full of clean foreign lines, launch overhead in, at the model's own clock, against clean_ns_median",
+        ),
+        Measure(
+            "warm",
+            "ns",
+            truth=("warm_ns_median",),
+            length=("warm_ns_median",),
+            l2="warm",
+            launch="in",
+            own_clock=True,
+            text="warm: L2 as the same launch left it, launch overhead in, at the model's own clock, against warm_ns_median",
         ),
     )
 }

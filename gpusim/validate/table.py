@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpusim.validate import metrics
+from gpusim.validate import metrics, pairs
 from gpusim.validate.metrics import MetricError
 from gpusim.validate.outcome import Outcome
+from gpusim.validate.pairs import PairStatistics
 from gpusim.validate.simt.counters import CounterError, rows_of
 from gpusim.validate.stats import Statistics
 
@@ -56,6 +57,12 @@ def counter_table(errors: Sequence[CounterError]) -> str:
 def metric_table(errors: Mapping[str, MetricError]) -> str:
     """One line for each of the profiler's metrics."""
     return _aligned(metrics.rows_of(errors))
+
+
+def pair_table(found: Mapping[str, PairStatistics]) -> str:
+    """One line a family, and the pairs that are in the wrong order or whose ratio is off."""
+    tables = [pairs.rows_of(found)] + ([wrong] if len(wrong := pairs.wrong_rows(found)) > 1 else [])
+    return "\n\n".join(_aligned(rows) for rows in tables)
 
 
 def reasons(outcomes: Sequence[Outcome]) -> str:
