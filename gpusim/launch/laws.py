@@ -46,7 +46,9 @@ LANES = 32
 
 SIMT_LAWS: dict[str, Callable[[Run], bool]] = {
     "nothing is negative": lambda r: min(r.counters.values()) >= 0 and min(r.stalls.values(), default=0.0) >= 0,
-    "sectors loaded = hit in L1 + received by L2": lambda r: r.counters["l1_load_sectors"] == r.counters["l1_hit_sectors"] + r.counters["l2_read_sectors"],
+    "sectors loaded = hit in L1 + merged + received by L2": lambda r: (
+        r.counters["l1_load_sectors"] == r.counters["l1_hit_sectors"] + r.counters.get("merged_sectors", 0) + r.counters["l2_read_sectors"]
+    ),
     "an instruction has 0 to 32 active lanes": lambda r: 0 <= r.counters["thread_instructions"] <= LANES * r.counters["instructions"],
     "a request has at least one sector": lambda r: r.counters["l1_load_sectors"] >= r.counters.get("l1_load_requests", 0),
     "lines add up to the launch": lambda r: r.profile is not None and sum(c.instructions for c in r.profile.lines) == r.counters["instructions"],

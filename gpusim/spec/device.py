@@ -57,6 +57,8 @@ class Chip(Part):
     gpc_bytes_per_cycle_per_sm: BytesPerCycle = Field(description="read data L2 delivers into one GPC, distinct lines, for each of its SMs")
     merge_requests: Count = Field(description="SMs of one GPC whose requests for a line in flight are served by one L2 request (1: none)")
     merge_window: Cycles = Field(description="how long after an L2 hit was requested another SM of the GPC may still join it, without queueing")
+    merge_together: Fraction = Field(description="share of the requests that could merge which do, while CTAs run in step (thread kernels)")
+    merge_steps: Annotated[float, Field(gt=0)] = Field(description="steps of its loop after which a CTA that shares its SM has drifted away from the others (thread kernels)")
     merge_queue_share: Fraction = Field(description="share of a request's wait for L2 bandwidth during which another SM of the GPC may still join it")
 
 

@@ -109,6 +109,8 @@ class Machine:
     gpc_rate_per_sm: float
     merge_requests: int
     merge_window: float
+    merge_together: float
+    merge_steps: float
     merge_queue_share: float
     noc: Noc
     subcores: int
@@ -235,6 +237,8 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         gpc_rate_per_sm=spec.chip.gpc_bytes_per_cycle_per_sm,
         merge_requests=spec.chip.merge_requests,
         merge_window=spec.chip.merge_window,
+        merge_together=spec.chip.merge_together,
+        merge_steps=spec.chip.merge_steps,
         merge_queue_share=spec.chip.merge_queue_share,
         noc=Noc(spec.chip.gpc_side, spec.chip.gpc_cpc, l2.near, l2.far, l2.slice_spread),
         subcores=sm.subcores,

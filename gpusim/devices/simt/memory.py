@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from gpusim.engine.noise import tail
 from gpusim.parts.crowded import CrowdedServer
@@ -29,8 +29,12 @@ def from_l2(_sector: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """sm: number of this SM. active_sms: SMs that share L2 and DRAM with this one. where: sector id -> level. per_read, per_stored: cycles that this SM's share of DRAM works
-    for a sector from there, and for one that is stored or changed; per_step: that its share of L2 works for a step of an atomic. l1_bytes: what shared memory leaves."""
+    """What the launch around it means for one SM.
+
+    sm: its number. active_sms: SMs that share L2 and DRAM with it. where: sector id -> level. per_read, per_stored: cycles that this SM's share of DRAM
+    works for a sector from there, and for one that is stored or changed; per_step: that its share of L2 works for a step of an atomic.
+    received: number of an Access -> share of its requests that L2 receives, where those of several SMs merge. l1_bytes: what shared memory leaves.
+    """
 
     sm: int = 0
     active_sms: int = 1
@@ -38,6 +42,7 @@ class Surroundings:
     per_read: float = 0.0
     per_stored: float = 0.0
     per_step: float = 0.0
+    received: Mapping[int, float] = field(default_factory=dict)
     l1_bytes: int = 128 * 1024
 
 
@@ -61,7 +66,8 @@ class MemoryPath:
         self.l2 = CrowdedServer(simt.l2_wait)
         self.dram = CrowdedServer(simt.dram_wait, share)
         self.out = CrowdedServer(0.0)
-        self.per_sector = max(sector / machine.fill_rate, share * sector / machine.l2_read_rate)
+        self.per_filled, self.per_sector = sector / machine.fill_rate, share * sector / machine.l2_read_rate
+        self.received = around.received
         self.per_request = share / simt.l2_request_rate
         self.per_written = max(sector / machine.store_rate, share * sector / machine.l2_write_rate)
         self.per_partial = share * sector / machine.l2_write_rate
@@ -71,6 +77,7 @@ class MemoryPath:
         self.per_turn = share / simt.atomic_step
         self.per_operand = share * WORD / machine.l2_read_rate
         self.l2_sectors = self.dram_sectors = 0
+        self.l2_received = 0.0
         self.flying: dict[int, float] = {}
 
     def load(self, touch: Touch, t: float, cached: bool = True) -> tuple[float, bool]:
@@ -83,7 +90,7 @@ class MemoryPath:
             done = max(done, *[flying.get(s >> 2, 0.0) for s in sectors])
         if not missing:
             return done, False
-        arrival = self._fetch(missing, t)
+        arrival = self._fetch(missing, t, self.received.get(touch.access, 1.0))
         self._remember(missing, arrival, t)
         return max(done, arrival), True
 
@@ -95,13 +102,14 @@ class MemoryPath:
         for s in sectors:
             flying[s >> 2] = arrival
 
-    def _fetch(self, sectors: Sequence[int], t: float) -> float:
+    def _fetch(self, sectors: Sequence[int], t: float, received: float) -> float:
         touched = {s >> 2 for s in sectors}
         lines = len(touched)
         self.l2_sectors += len(sectors)
+        self.l2_received += len(sectors) * received
         where = self.where
         levels = [where(s) for s in sectors]
-        done = self.l2.book(t, max(len(sectors) * self.per_sector, lines * self.per_request)) + self.l2_latency + max(map(self.offset, touched))
+        done = self.l2.book(t, max(len(sectors) * max(self.per_filled, self.per_sector * received), lines * self.per_request * received)) + self.l2_latency + max(map(self.offset, touched))
         worst = max(levels)
         if worst == NEAR:
             return done

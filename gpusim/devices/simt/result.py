@@ -75,6 +75,7 @@ class SmRun:
     l1_hits: int = 0
     l1_misses: int = 0
     l2_sectors: int = 0
+    l2_received: float = 0.0
     dram_sectors: int = 0
     active: float = 0.0
     timeline: tuple[Moment, ...] = field(default=(), repr=False)

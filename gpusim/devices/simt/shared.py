@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NOTHING = Touch(-1, 0, (), 0)
 LANES, WAVEFRONT = 32, 128
 
-_SHARED = frozenset(("LDS", "LDSM", "STS", "ATOMS", "ATOMS.POPC"))
+_SHARED = frozenset(("LDS", "LDSM", "STS", "ATOMS", "ATOMS.CAS", "ATOMS.POPC"))
 #: lanes of half a warp
 _HALF = 16
 #: bits of a load that one lane gets back in a cycle: micro.json latency/shared, one lane: 23, 23 and 24 cycles for 4, 8 and 16 bytes
@@ -52,6 +52,7 @@ class SharedPipe:
             "LDSM": self._shared_load,
             "STS": self._shared_store,
             "ATOMS": self._shared_atomic,
+            "ATOMS.CAS": self._shared_atomic,
             SWAP: self._swap,
             "ATOMS.POPC": self._shared_store,
             "LDG": self._load,

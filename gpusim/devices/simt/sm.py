@@ -317,6 +317,7 @@ class Sm:
             l1_hits=self.memory.l1.hits,
             l1_misses=self.memory.l1.misses,
             l2_sectors=self.memory.l2_sectors,
+            l2_received=self.memory.l2_received,
             dram_sectors=self.memory.dram_sectors,
             active=covered((c.start - self.machine.simt.warp_start, c.gone + self.machine.simt.cta_end) for c in self.done),
             timeline=tuple(self.moments or ()),

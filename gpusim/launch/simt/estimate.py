@@ -10,7 +10,7 @@ from gpusim.devices.simt.result import SmRun
 from gpusim.launch.simt.counting import path_instructions
 from gpusim.launch.simt.loads import Load
 from gpusim.launch.simt.loops import Nodes, Shape, parse, shape, shortened
-from gpusim.launch.simt.sample import BUDGET, beyond, copies, times
+from gpusim.launch.simt.sample import BUDGET, beyond, copies, times, waves
 from gpusim.launch.simt.timing import Bench
 from gpusim.trace.simt import CtaPath
 
@@ -95,15 +95,15 @@ def _estimate(on: Bench, load: Load, paths: Sequence[CtaPath], mean: float, *, e
 def _sampled(on: Bench, held: Paths, number: int, mean: float, timeline: bool) -> Estimate:
     """Some waves of CTAs, and about half as many; all other CTAs cost what made the difference, per instruction."""
     slots = on.ready.held.ctas_per_sm
-    waves = max(1, len(held.paths) // slots)
-    while waves > 2 and sum(held.sizes) * waves * slots / len(held.paths) > BUDGET * 2 // 3:
-        waves -= 1
-    sample = spread(len(held.paths), waves * slots)
+    rounds = max(1, len(held.paths) // slots)
+    while rounds > 2 and sum(held.sizes) * rounds * slots / len(held.paths) > BUDGET * 2 // 3:
+        rounds -= 1
+    sample = spread(len(held.paths), rounds * slots, slots)
     size = max(len(sample), min(number, 2 * slots))
     b, said = _loops(on, held, sample, size, BUDGET * 2 // 3, timeline)
     if size == number:
         return Estimate(b, said)
-    small = spread(len(held.paths), (max(2, waves // 2) if waves > 2 else 1) * slots)
+    small = spread(len(held.paths), (max(2, rounds // 2) if rounds > 2 else 1) * slots, slots)
     a, _ = _loops(on, held, small, len(small), BUDGET // 3, False)
     steps = (number * mean - b.instructions) / (b.instructions - a.instructions) if b.instructions > a.instructions else 0.0
     error = stdev(held.sizes) / fmean(held.sizes) / len(held.sizes) ** 0.5 if len(held.sizes) > 1 else 0.0
@@ -113,9 +113,9 @@ def _sampled(on: Bench, held: Paths, number: int, mean: float, timeline: bool) -
     return Estimate(beyond(a, b, max(0.0, steps)), (*said, told))
 
 
-def spread(number: int, most: int) -> list[int]:
-    """`most` of `number` places at equal distances; all if there are not so many."""
-    return [i * number // most for i in range(most)] if number > most else list(range(number))
+def spread(number: int, most: int, slots: int) -> list[int]:
+    """`most` of `number` places, as whole waves at equal distances; all if there are not so many."""
+    return waves(number, most, slots) if number > most else list(range(number))
 
 
 def _loops(on: Bench, held: Paths, which: Sequence[int], number: int, budget: int, timeline: bool) -> tuple[SmRun, tuple[str, ...]]:

@@ -37,7 +37,18 @@ def recorded(load: Load, ctas_per_sm: int, length: float | None, exact: bool) ->
         most = max(ctas_per_sm, min(most, int(BUDGET / length) // ctas_per_sm * ctas_per_sm))
     if exact or number <= most * (SLACK if most > ctas_per_sm else 1.0):
         return load.ctas
-    return tuple(sorted({load.ctas[i * number // most] for i in range(most)} | set(load.keep)))
+    kept = [load.ctas[i] for i in waves(number, most, ctas_per_sm)]
+    return tuple(sorted(set(kept) | set(load.keep)))
+
+
+def waves(number: int, most: int, ctas_per_sm: int) -> list[int]:
+    """About `most` of `number` places, as waves of places next to each other that are spread evenly: CTAs that are side by side touch what such CTAs do."""
+    count = max(1, most // ctas_per_sm)
+    every = -(-number // ctas_per_sm)
+    if count >= every:
+        return list(range(number))
+    whole = number // ctas_per_sm
+    return [w * whole // count * ctas_per_sm + i for w in range(count) for i in range(ctas_per_sm)]
 
 
 def copies(paths: Sequence[CtaPath], number: int) -> list[CtaPath]:
@@ -83,6 +94,7 @@ def beyond(a: SmRun, b: SmRun, steps: float) -> SmRun:
         l1_hits=round(more(a.l1_hits, b.l1_hits)),
         l1_misses=round(more(a.l1_misses, b.l1_misses)),
         l2_sectors=round(more(a.l2_sectors, b.l2_sectors)),
+        l2_received=more(a.l2_received, b.l2_received),
         dram_sectors=round(more(a.dram_sectors, b.dram_sectors)),
     )
 

@@ -88,7 +88,7 @@ def _joined(found: Sequence[tuple[Array, Parts]]) -> Touched:
 class _Kind:
     """A class of CTAs with the pieces of its strip."""
 
-    origin: tuple[int, int, int]
+    cta: int
     pieces: list[Piece]
     variants: dict[tuple[int, int, int], tuple[Array, Array]] = field(default_factory=dict)
 
@@ -129,22 +129,28 @@ def walk_classes(
     slots: int,
 ) -> None:
     """The whole launch, in waves of `slots` CTAs. strips: CTA of each class -> its strip; steps: see `affine.Regular`."""
-    ctas = grid[0] * grid[1] * grid[2]
+    at, kind_of = positions(grid), class_of(grid, classes)
+    ctas = len(kind_of)
     number = np.arange(ctas)
-    at = (number % grid[0], number // grid[0] % grid[1], number // (grid[0] * grid[1]))
-    class_of = _class_of(grid, classes)
-    kinds = [_kind(grid, c, strips[c.cta], min(slots, ctas)) for c in classes]
+    kinds = [_kind(c, strips[c.cta], min(slots, ctas)) for c in classes]
     for kind, found in enumerate(classes):
         for access, changed in strips[found.cta].changed.items():
-            moved, times = np.unique(_shift(kinds[kind].origin, steps[access], at, number[class_of == kind]), return_counts=True)
+            moved, times = np.unique(shift(grid, found.cta, steps[access], at, number[kind_of == kind]), return_counts=True)
             for sectors, operations in changed:
                 walk.atomics(access, (sectors + moved[:, None]).ravel(), (operations * times[:, None]).ravel())
     for first in range(0, ctas, slots):
         wave = number[first : first + slots]
-        _wave(walk, kinds, class_of[wave], wave, at, steps)
+        _wave(walk, grid, kinds, kind_of[wave], wave, at, steps)
 
 
-def _class_of(grid: tuple[int, int, int], classes: Sequence[CtaClass]) -> Array:
+def positions(grid: tuple[int, int, int]) -> tuple[Array, Array, Array]:
+    """ctaid of every CTA, by axis."""
+    number = np.arange(grid[0] * grid[1] * grid[2])
+    return number % grid[0], number // grid[0] % grid[1], number // (grid[0] * grid[1])
+
+
+def class_of(grid: tuple[int, int, int], classes: Sequence[CtaClass]) -> Array:
+    """Place in `classes` of each CTA's class."""
     out = np.zeros((grid[2], grid[1], grid[0]), np.int32)
     for number, found in enumerate(classes):
         for x, y, z in found.boxes:
@@ -152,22 +158,21 @@ def _class_of(grid: tuple[int, int, int], classes: Sequence[CtaClass]) -> Array:
     return out.ravel()
 
 
-def _kind(grid: tuple[int, int, int], found: CtaClass, strip: Strip, together: int) -> _Kind:
-    x, rest = found.cta % grid[0], found.cta // grid[0]
+def _kind(found: CtaClass, strip: Strip, together: int) -> _Kind:
     share = max(1, min(found.size, together) // 2)
-    return _Kind((x, rest % grid[1], rest // grid[1]), strip.cut(max(1, TOGETHER // share)))
+    return _Kind(found.cta, strip.cut(max(1, TOGETHER // share)))
 
 
-def _wave(walk: Walk, kinds: Sequence[_Kind], class_of: Array, wave: Array, at: Sequence[Array], steps: Mapping[int, Coefs]) -> None:
+def _wave(walk: Walk, grid: tuple[int, int, int], kinds: Sequence[_Kind], kind_of: Array, wave: Array, at: Sequence[Array], steps: Mapping[int, Coefs]) -> None:
     half = walk.half_of[wave]
     wanted = [int(cta) for cta in wave[walk.is_wanted[wave]]]
-    groups = [(number, h, wave[(class_of == number) & (half == h)]) for number in np.unique(class_of).tolist() for h in range(walk.cache.halves)]
+    groups = [(number, h, wave[(kind_of == number) & (half == h)]) for number in np.unique(kind_of).tolist() for h in range(walk.cache.halves)]
     groups = [group for group in groups if len(group[2])]
     shifts: dict[tuple[int, int, int], Array] = {}
     own: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
     for number, h, members in groups:
         for access in {a for piece in kinds[number].pieces for a in piece.touched}:
-            moved = _shift(kinds[number].origin, steps[access], at, members)
+            moved = shift(grid, kinds[number].cta, steps[access], at, members)
             shifts[number, h, access] = np.unique(moved)
             own[number, h, access] = [(cta, int(moved[members == cta][0])) for cta in wanted if cta in members]
     for i in range(max(len(kinds[number].pieces) for number, _, _ in groups)):
@@ -180,11 +185,12 @@ def _wave(walk: Walk, kinds: Sequence[_Kind], class_of: Array, wave: Array, at: 
                 lines, masks = kinds[number].moved(i, access, mine)
                 found = walk.step(access, h, lines, masks, kinds[number].parts(i, access, mine))
                 if found is not None:
-                    for cta, shift in own[number, h, access]:
-                        walk.note(cta, kinds[number].pieces[i].touched[access][0] + shift, lines, found)
+                    for cta, moved in own[number, h, access]:
+                        walk.note(cta, kinds[number].pieces[i].touched[access][0] + moved, lines, found)
 
 
-def _shift(origin: tuple[int, int, int], step: Coefs, at: Sequence[Array], members: Array) -> Array:
-    """In sectors, from the CTA of the class that was executed to each of `members`."""
-    moved = sum(c * (axis[members] - o) for c, axis, o in zip(step, at, origin, strict=True))
+def shift(grid: tuple[int, int, int], origin: int, step: Coefs, at: Sequence[Array], members: Array) -> Array:
+    """In sectors, from the CTA `origin` to each of `members`. at: `positions` of the grid."""
+    start = (origin % grid[0], origin // grid[0] % grid[1], origin // (grid[0] * grid[1]))
+    moved = sum(c * (axis[members] - o) for c, axis, o in zip(step, at, start, strict=True))
     return np.asarray(moved, np.int64) // SECTOR

@@ -23,9 +23,10 @@ from gpusim.trace.simt import CtaPath
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Times any paths on the SM `sm`, one among `active_sms` that do the like. asked: where each CTA finds each sector (`walk.Walk.asked`); per_read, per_stored: cycles that
-    the SM's share of DRAM works for each sector that comes from there, and for each that is stored; per_step: its share of L2, for a step
-    of an atomic."""
+    """Times any paths on the SM `sm`, one among `active_sms` that do the like.
+
+    asked: where each CTA finds each sector (`walk.Walk.asked`). The rest is of `devices.simt.memory.Surroundings`.
+    """
 
     ready: Ready
     sm: int
@@ -34,6 +35,7 @@ class Bench:
     per_read: float
     per_stored: float
     per_step: float
+    received: Mapping[int, float]
 
     def time(self, paths: Sequence[CtaPath], *, timeline: bool = False) -> SmRun:
         """The CTAs of `paths` in this order. The run issues exactly the instructions of the paths, or it is a bug."""
@@ -45,6 +47,7 @@ class Bench:
             per_read=self.per_read,
             per_stored=self.per_stored,
             per_step=self.per_step,
+            received=self.received,
             l1_bytes=capacity(machine, (held.shared_bytes_per_cta + self.ready.spec.sm.shared_reserved_per_cta) * held.ctas_per_sm),
         )
         room = Room(min(held.limits["CTA slots"], held.limits["shared memory"]), warps_per_subcore(held.registers_per_thread, self.ready.spec))
@@ -59,7 +62,7 @@ def bench(ready: Ready, sm: int, paths: Sequence[CtaPath], asked: Mapping[int, M
     ctas = ready.geometry.ctas
     active = min(ready.machine.sms, ctas)
     reads = dram_sectors(asked, [p.cta for p in paths]) * ctas / len(paths)
-    return Bench(ready, sm, active, asked, *(active * part for part in cost.split(reads)))
+    return Bench(ready, sm, active, asked, *(active * part for part in cost.split(reads)), cost.received)
 
 
 def tracks(run: SmRun, sm: int, subcores: int) -> tuple[Track, ...]:

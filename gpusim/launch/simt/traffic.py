@@ -15,7 +15,7 @@ from gpusim.spec.resolve import Machine
 from gpusim.trace.counters import Counters
 
 #: counters that are left out where they are 0
-ABSENT = ("l2_atomic_sectors", "dram_bursts", "dram_row_hits", "dram_turnarounds")
+ABSENT = ("merged_sectors", "l2_atomic_sectors", "dram_bursts", "dram_row_hits", "dram_turnarounds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +74,13 @@ def _asked(moved: Moved, foreign: float, machine: Machine) -> tuple[Bytes, Bytes
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What the launch's traffic costs the chip. changed: sectors stored or changed by atomics; steps: of atomics; hot: cycles of the slice of L2 that
-    has most of them."""
+    has most of them; received: see `Moved`."""
 
     dram: DramTime
     changed: int
     steps: int
     hot: float
+    received: Mapping[int, float]
 
     def split(self, reads: float) -> tuple[float, float, float]:
         """Cycles of the chip for each of `reads` sectors that are read from DRAM, for each sector that is changed, for each step of an atomic."""
@@ -93,7 +94,7 @@ class Cost:
 def cost(moved: Moved, foreign: float, counted: Counters, machine: Machine) -> Cost:
     changed = sum(counted.get(name, 0) for name in ("l1_store_sectors", "global_atomic_sectors", "global_red_sectors"))
     hot = max(moved.hottest / machine.simt.atomic_step, moved.atomics / machine.simt.atomic_rate)
-    return Cost(dram_time(moved, foreign, machine), changed, moved.atomics, hot)
+    return Cost(dram_time(moved, foreign, machine), changed, moved.atomics, hot, moved.received)
 
 
 def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], moved: Moved, foreign: float, machine: Machine) -> Counters:
@@ -104,7 +105,10 @@ def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], moved: Moved
     loaded = counted.get("l1_load_sectors", 0)
     missed = min(moved.missed, loaded)
     hit = min(loaded - missed, round(loaded * hits / looked)) if looked else 0
-    reading = loaded - hit
+    asked = sum(run.l2_sectors * times for run, times in runs)
+    merged = round((loaded - hit) * (1.0 - sum(run.l2_received * times for run, times in runs) / asked)) if asked else 0
+    reading = loaded - hit - merged
+    missed = min(missed, reading)
     atomics = counted.get("global_atomic_sectors", 0) + counted.get("global_red_sectors", 0)
     stored = counted.get("l1_store_sectors", 0)
     crossing = round((stored + atomics) * moved.remote / moved.changed) if moved.changed else 0
@@ -112,6 +116,7 @@ def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], moved: Moved
     dram = serve(machine.dram, read, back + others)
     out = {
         "l1_hit_sectors": hit,
+        "merged_sectors": merged,
         "l2_read_sectors": reading,
         "l2_write_sectors": stored,
         "l2_atomic_sectors": atomics,

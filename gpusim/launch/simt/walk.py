@@ -25,9 +25,14 @@ Asked = dict[int, dict[int, list[int]]]
 
 @dataclass(slots=True)
 class Moved:
-    """Sectors unless the name says otherwise. missed: reads that the near half did not have; near_misses: what it asked for then, whole DRAM
-    atoms; fabric_read: between the halves; changed: stored or changed by atomics, each step's once, and remote: of them those at home in
-    the other half; atoms: of DRAM, read; blocks: DRAM blocks they lie in, each time; back, dirty: written to DRAM, and left in L2; allocated: lines; atomics: steps of atomics, hottest: those of the block of memory that has most."""
+    """Sectors unless the name says otherwise.
+
+    missed: reads that the near half did not have; near_misses: what it asked for then, whole DRAM atoms; fabric_read: of that, from the other half.
+    changed: stored or changed by atomics, each step's once; remote: of them those at home in the other half.
+    atoms: of DRAM, read; blocks: pieces of rows they lie in, each time. back, dirty: written to DRAM, and left in L2. allocated: lines.
+    atomics: steps of atomics; hottest: those of the block of memory that has most.
+    received: number of an Access -> share of its requests that L2 receives, where those of SMs of a GPC merge.
+    """
 
     missed: int = 0
     near_misses: int = 0
@@ -37,6 +42,7 @@ class Moved:
     atoms: int = 0
     blocks: int = 0
     allocated: int = 0
+    received: dict[int, float] = field(default_factory=dict)
     atomics: int = 0
     hottest: int = 0
     back: Written = field(default_factory=Written)
