@@ -118,6 +118,7 @@ _ROWS: dict[str, dict[str, str]] = {
         "RED": "atomic on global memory without result",
         "ATOMG": "atomic on global memory",
         "ATOMS": "atomic on shared memory",
+        "ATOMS.CAS": "compare and swap on shared memory",
         "ATOMS.CAST.SPIN": "swap of a word of shared memory if nobody was faster, again and again",
         "ATOMS.POPC": "adds the number of lanes on a word of shared memory",
         "SHFL": "shuffle",

@@ -16,8 +16,8 @@ from gpusim.lower.simt.mnemonics import MATRIX, WARPGROUP
 REACHES = ((24, 96), (12, 48), (8, 16), (4, 8))
 
 _LATENCY = {
-    "LDG": 60, "LDL": 60, "ATOMG": 60, "LDS": 24, "LDSM": 30, "ATOMS": 30, "ATOMS.CAST.SPIN": 40, "SHFL": 24, "LDC": 12, "S2R": 20, "S2UR": 20, "S2R.CTAID": 20,
-    "I2F": 16, "F2I": 16, "POPC": 16, "FLO": 16, "DADD": 12, "DMUL": 12, "DFMA": 12, "BAR": 1, "ULDC": 3,
+    "LDG": 60, "LDL": 60, "ATOMG": 60, "LDS": 24, "LDSM": 30, "ATOMS": 30, "ATOMS.CAS": 40, "ATOMS.CAST.SPIN": 40, "SHFL": 24, "LDC": 12,
+    "S2R": 20, "S2UR": 20, "S2R.CTAID": 20, "I2F": 16, "F2I": 16, "POPC": 16, "FLO": 16, "DADD": 12, "DMUL": 12, "DFMA": 12, "BAR": 1, "ULDC": 3,
 }  # fmt: skip
 _FENCES = frozenset(
     "BAR BAR.RED BAR.GRID NOP WARPSYNC MEMBAR MEMBAR.SYS ERRBAR CCTL LDGDEPBAR DEPBAR BSYNC WARPGROUP.ARRIVE WARPGROUP.DEPBAR FENCE.ASYNC UBLKCP CGAERRBAR "
@@ -26,11 +26,11 @@ _FENCES = frozenset(
 #: of these, what only memory accesses and other fences keep their side of
 _LOOSE = frozenset(("NOP", "MEMBAR", "MEMBAR.SYS", "ERRBAR", "CCTL", "WARPGROUP.ARRIVE", "WARPGROUP.DEPBAR"))
 _READS = frozenset("LDG LDS LDL LDSM LD".split())
-_WRITES = frozenset(("STG", "STS", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.CAST.SPIN", "ATOMS.POPC", "LDGSTS", "ST", "ATOM", *WARPGROUP))
+_WRITES = frozenset(("STG", "STS", "STL", "RED", "ATOMG", "ATOMS", "ATOMS.CAS", "ATOMS.CAST.SPIN", "ATOMS.POPC", "LDGSTS", "ST", "ATOM", *WARPGROUP))
 _MEMORY = _READS | _WRITES
 _SPACE = {
-    "LDG": "g", "STG": "g", "RED": "g", "ATOMG": "g", "LDS": "s", "STS": "s", "ATOMS": "s", "ATOMS.CAST.SPIN": "s", "ATOMS.POPC": "s", "LDSM": "s",
-    "LDGSTS": "s", "LDL": "l", "STL": "l", "LD": "s", "ST": "s", "ATOM": "s", **dict.fromkeys(WARPGROUP, "s"),
+    "LDG": "g", "STG": "g", "RED": "g", "ATOMG": "g", "LDS": "s", "STS": "s", "ATOMS": "s", "ATOMS.CAS": "s", "ATOMS.CAST.SPIN": "s", "ATOMS.POPC": "s",
+    "LDSM": "s", "LDGSTS": "s", "LDL": "l", "STL": "l", "LD": "s", "ST": "s", "ATOM": "s", **dict.fromkeys(WARPGROUP, "s"),
 }  # fmt: skip
 
 

@@ -117,8 +117,15 @@ def _atomic(w: Writer, item: Item) -> None:
     if shared and kind(stmt.buffer.dtype) in "fd" and stmt.op not in ("exch", "cas"):
         _spin(w, item, srcs, values)
         return
-    op = "ATOM" if stmt.buffer.space == "cluster" else "ATOMS.POPC" if counts_lanes(stmt) else "ATOMS" if shared else "RED" if stmt.dst is None else "ATOMG"
-    w.emit(op, dst, (*srcs, *values), access=item.access, bits=_bits(stmt.buffer, 1))
+    w.emit(_atomic_op(stmt), dst, (*srcs, *values), access=item.access, bits=_bits(stmt.buffer, 1))
+
+
+def _atomic_op(stmt: Any) -> str:
+    if stmt.buffer.space == "cluster":
+        return "ATOM"
+    if stmt.buffer.space == "shared":
+        return "ATOMS.POPC" if counts_lanes(stmt) else "ATOMS.CAS" if stmt.op == "cas" else "ATOMS"
+    return "RED" if stmt.dst is None else "ATOMG"
 
 
 def _spin(w: Writer, item: Item, srcs: tuple[int, ...], values: tuple[int, ...]) -> None:
