@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Geometry
 from gpusim.kernels.simt.probes import latency
 from gpusim.launch.simt.args import ArraySpec
 from gpusim.launch.simt.run import simulate_simt
 from gpusim.launch.simt.state import MemoryState
+from gpusim.probe import asynchronous
 from gpusim.probe.loops import excluded, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
 from gpusim.probe.rings import SPARE, Chip, Ring, far_word, per_pass
@@ -155,13 +155,6 @@ def _tlb(p: Params) -> Simulation:
     return lambda spec: Chip(spec, ring, walked).walk({"cg": "cg"}[p["ld"]], walked, walked)
 
 
-def _refused(what: str) -> Plan:
-    def refuse(_: Params) -> Simulation:
-        raise GpusimError(what, where="latency")
-
-    return refuse
-
-
 PLANS: dict[str, Plan] = {
     "sm_clock": excluded("sm_clock: the clock while the group was measured"),
     "shared": _shared,
@@ -175,6 +168,7 @@ PLANS: dict[str, Plan] = {
     "staircase": _staircase,
     "dram": _dram,
     "tlb": _tlb,
+    **{name: plan for name, plan in asynchronous.PLANS.items() if name == "dsmem"},
 }
 
 
@@ -186,7 +180,6 @@ _FOOTPRINTS = (*(KIB << i for i in range(3, 9)), *(f * KIB for f in (240, 288, 3
 _LARGE = tuple(f * MIB for f in (24, 28, 32, 40, 48, 56, 64, 80, 128, 256, 512, 1024))
 
 UNITS = dict.fromkeys(PLANS, "cycles")
-
 
 POINTS: tuple[Point, ...] = (
     *(("shared", {"bytes": b}) for b in (4, 8, 16)),
