@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpusim import cuda, kernels
-    from gpusim.api import list_specs, load_spec, run, sweep
+    from gpusim.api import list_specs, load_spec, program, run, sweep
+    from gpusim.cuda.launching import Launch
     from gpusim.errors import GpusimError
+    from gpusim.report.program import ProgramReport
     from gpusim.report.report import Report
 
 __version__ = "0.1.0"
@@ -25,13 +27,16 @@ __version__ = "0.1.0"
 #: public name -> the module that holds it ("" where the name is a module of its own)
 _HOMES = {
     "run": "gpusim.api",
+    "program": "gpusim.api",
     "sweep": "gpusim.api",
     "load_spec": "gpusim.api",
     "list_specs": "gpusim.api",
     "kernels": "",
     "cuda": "",
     "types": "gpusim.cuda",
+    "Launch": "gpusim.cuda.launching",
     "Report": "gpusim.report.report",
+    "ProgramReport": "gpusim.report.program",
     "GpusimError": "gpusim.errors",
 }
 
@@ -44,7 +49,7 @@ _HOMES |= dict.fromkeys(_TYPES.split(), "gpusim.cuda.types")
 _HOMES |= dict.fromkeys(("config", "jit", "njit", "prange"), "gpusim.cuda.host")
 _HOMES |= {"vectorize": "gpusim.cuda.refusals", "guvectorize": "gpusim.cuda.refusals"}
 
-__all__ = ["GpusimError", "Report", "cuda", "kernels", "list_specs", "load_spec", "run", "sweep"]
+__all__ = ["GpusimError", "Launch", "ProgramReport", "Report", "cuda", "kernels", "list_specs", "load_spec", "program", "run", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from gpusim.cuda.dispatcher import Dispatcher
-    from gpusim.cuda.launching import How
+    from gpusim.cuda.launching import How, Launch
+    from gpusim.report.program import ProgramReport
 
-__all__ = ["list_specs", "load_spec", "run", "sweep"]
+__all__ = ["list_specs", "load_spec", "program", "run", "sweep"]
 
 
 def run(
@@ -70,6 +71,32 @@ def run(
     from gpusim.interp.tile import compute
 
     return Report(done, spec, compute(program, dict(inputs)))
+
+
+def program(
+    launches: Iterable[Launch | Program],
+    gpu: str | Path | GpuSpec = "h100",
+    *,
+    values: bool = True,
+    l2: str = "cold",
+    launch: str = "out",
+    submit: str = "graph",
+    clock: float | None = None,
+    exact: bool = False,
+) -> ProgramReport:
+    """Simulate several launches in this order; L2 keeps between them what it holds. The report has a line for each.
+
+    launches: `gs.Launch` of kernels, or programs of `gs.kernels`, which are timed apart: their L2 begins as that of the first launch. values:
+    compute what the kernels compute; arrays hold it afterwards. l2: before the first launch: "cold", "foreign-clean" or "foreign-dirty".
+    launch: "out" adds the launches up; "in" is the time between events around all of them: the overhead of one launch, and what the device
+    needs between two that are nodes of a graph (submit="graph") or that the host brings one by one (submit="stream"). clock, exact: as in `gs.run`.
+
+    >>> gs.program([gs.Launch(fill, grid=64, block=256, args=(x,)), gs.Launch(scale, grid=64, block=256, args=(x, y))])  # doctest: +SKIP
+    """
+    from gpusim.cuda.sequence import run_program
+
+    spec = gpu if isinstance(gpu, GpuSpec) else load_spec(gpu)
+    return run_program(tuple(launches), spec, Options(l2, launch, clock, exact), submit, values)
 
 
 def _only_for_kernels(**given: Any) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from gpusim.cuda.arguments import Bound, bind
 from gpusim.cuda.devices import current_spec
 from gpusim.cuda.lambdas import with_def
-from gpusim.cuda.launching import How, Launch, caller, geometry, launch
+from gpusim.cuda.launching import How, Launched, caller, geometry, launch
 from gpusim.cuda.overloads import Overloads
 from gpusim.cuda.signatures import check_kernel, choose, parse
 from gpusim.cuda.types import BY_DTYPE, ArrayType, Signature
@@ -92,7 +92,7 @@ class Dispatcher:
             check_kernel(signatures, self.names, self.__name__, self.where)
         self._programs: dict[tuple[Arg, ...], SimtProgram] = {}
         self._repeats: dict[int, Repeats] = {}
-        self._last: Launch | None = None
+        self._last: Launched | None = None
 
     @property
     def device(self) -> bool:
@@ -150,7 +150,7 @@ class Dispatcher:
         made = bind(given, self.names, where)
         return choose(self.signatures, made, self.__name__, where) if self.signatures else made
 
-    def launch(self, given: Sequence[Any], grid: Any, block: Any, shared: int = 0, how: How | None = None, cluster: Any = 1) -> Launch:
+    def launch(self, given: Sequence[Any], grid: Any, block: Any, shared: int = 0, how: How | None = None, cluster: Any = 1) -> Launched:
         """Runs the kernel on `given` (values only; the report is made when it is read)."""
         self._refuse_device()
         where = caller()

@@ -19,6 +19,7 @@ from gpusim.options import Options
 if TYPE_CHECKING:
     from gpusim.cuda.dispatcher import Dispatcher
     from gpusim.launch.simt.run import Begun
+    from gpusim.launch.simt.state import MemoryState
     from gpusim.report.report import Report
     from gpusim.spec.device import GpuSpec
 
@@ -69,14 +70,30 @@ def _by(extents: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class How:
-    """How a launch is taken: the machine and the protocol of its report. registers: per thread, instead of the estimate."""
+    """How a launch is taken: the machine and the protocol of its report. registers: per thread, instead of the estimate. state: memory and L2
+    that it shares with launches before it."""
 
     spec: GpuSpec
     registers: int | None = None
     options: Options = field(default_factory=Options)
+    state: MemoryState | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class Launch:
+    """A launch for `gs.program`: a kernel with its grid, block and arguments. shared: bytes of dynamic shared memory; cluster: blocks side by side; registers:
+    of a thread, instead of the estimate."""
+
+    kernel: Dispatcher
+    grid: Any
+    block: Any
+    args: Sequence[Any] = ()
+    shared: int = 0
+    cluster: Any = 1
+    registers: int | None = None
+
+
+class Launched:
     """A launch whose values are there. `report` simulates its time when it is first read."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
@@ -93,13 +110,13 @@ class Launch:
         return float(self.report.time_us)
 
 
-def launch(kernel: Dispatcher, bound: Sequence[Bound], shape: Geometry, how: How, where: str) -> Launch:
+def launch(kernel: Dispatcher, bound: Sequence[Bound], shape: Geometry, how: How, where: str) -> Launched:
     """Runs `kernel` on `bound`; results stand in the caller's arrays afterwards."""
     begun = _begin(kernel, bound, shape, how)
     check_writes(begun.ready, bound, where)
     print(begun.execute(written=marks(bound)).printed, end="")
     finish(begun.ready, bound)
-    made = Launch(lambda: _report(begun, how, {b.name: b.value for b in bound if isinstance(b.value, np.ndarray)}))
+    made = Launched(lambda: _report(begun, how, {b.name: b.value for b in bound if isinstance(b.value, np.ndarray)}))
     TIMELINE.add(made.microseconds)
     return made
 
@@ -127,7 +144,7 @@ def _begin(kernel: Dispatcher, bound: Sequence[Bound], shape: Geometry, how: How
             where=f"{ready.code.program.file}:{line}",
             hint="Launch fewer blocks and let each thread do more; kernel.overloads[types].max_cooperative_grid_blocks(threads) gives the most.",
         )
-    return Begun(ready, values, how.options.l2, how.options.launch, how.options.exact)
+    return Begun(ready, values, how.options.l2, how.options.launch, how.options.exact, how.state)
 
 
 def _report(begun: Begun, how: How, values: dict[str, np.ndarray] | None) -> Report:

@@ -7,6 +7,8 @@ from gpusim.errors import GpusimError
 #: what L2 holds before a launch: nothing of its arrays (cold and foreign-clean are the same), another kernel's dirty lines, or what an
 #: identical launch left
 L2_STATES = ("cold", "foreign-clean", "foreign-dirty", "warm")
+#: the same in a report of a launch behind others on one chip, which nobody can ask for
+KEPT = "kept"
 LAUNCH = ("out", "in")
 
 

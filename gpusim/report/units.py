@@ -30,6 +30,6 @@ def microseconds(value: float) -> str:
     return f"{value:.4g} us"
 
 
-def plural(number: int, word: str) -> str:
-    """1, "CTA" -> "1 CTA"; 2, "CTA" -> "2 CTAs"."""
-    return f"{count(number)} {word}" if number == 1 else f"{count(number)} {word}s"
+def plural(number: int, word: str, several: str = "") -> str:
+    """1, "CTA" -> "1 CTA"; 2, "CTA" -> "2 CTAs". several: the plural where it is not the word and an s."""
+    return f"{count(number)} {word}" if number == 1 else f"{count(number)} {several or word + 's'}"

@@ -14,10 +14,10 @@ from gpusim.devices.simt.result import SmRun
 from gpusim.ir.simt.nodes import Geometry, SimtProgram
 from gpusim.launch import laws
 from gpusim.launch.ablations import ablate, ablate_passed, ablate_traffic, in_turn
-from gpusim.launch.protocol import check_options
+from gpusim.launch.protocol import KEPT, check_options
 from gpusim.launch.simt.counting import counters as count
 from gpusim.launch.simt.counting import flops
-from gpusim.launch.simt.estimate import Estimate, estimate
+from gpusim.launch.simt.estimate import estimate
 from gpusim.launch.simt.limits import limits
 from gpusim.launch.simt.loads import Load, loads
 from gpusim.launch.simt.memory import supposed_levels
@@ -26,6 +26,7 @@ from gpusim.launch.simt.prepare import Ready, prepare
 from gpusim.launch.simt.profile import profile
 from gpusim.launch.simt.sample import recorded
 from gpusim.launch.simt.state import MemoryState
+from gpusim.launch.simt.sums import Sm, line_stalls, resident, summed
 from gpusim.launch.simt.timing import bench, tracks
 from gpusim.launch.simt.timing_only import execute_some
 from gpusim.launch.simt.tracing import Tracer, tracer
@@ -73,8 +74,8 @@ def simulate_simt(
     args: NumPy arrays (written in place), numbers; with values=False also `ArraySpec`. registers: per thread, instead of the estimate.
     values: execute every thread; False: only what time and counters need, and arrays stay as they are. l2, launch, clock_mhz: as in
     `launch.run.simulate`. exact: leave nothing out. timeline: keep the passes of the timed warps. without: names of `launch.ablations`
-    to take away. Raises GpusimError for what the
-    device cannot do, and for what the sanitizer finds.
+    to take away. state: memory and L2 of the launches before, instead of l2. Raises GpusimError for what the device cannot do, and for what
+    the sanitizer finds.
     """
     begun = begin(kernel, geometry, args, spec, registers=registers, clock_mhz=clock_mhz, l2=l2, launch=launch, exact=exact, state=state)
     begun.execute(values=values)
@@ -106,7 +107,7 @@ class Begun:
     def __init__(self, ready: Ready, args: Sequence[Any], l2: str, launch: str, exact: bool, state: MemoryState | None = None) -> None:
         self.ready, self.args = ready, args
         self.state = state or MemoryState(ready.spec, l2)
-        self.l2, self.launch, self.exact = l2, launch, exact
+        self.l2, self.launch, self.exact = l2 if l2 == "warm" or self.state.fresh else KEPT, launch, exact
         if "loads" not in ready.memo:
             ready.memo["loads"] = loads(ready.machine, ready.geometry.ctas, ready.held.ctas_per_sm)
         self.loads: tuple[Load, ...] = ready.memo["loads"]
@@ -129,7 +130,7 @@ class Begun:
         if values:
             self.passed = execute_all(self.ready, self.args, wanted, trace, work=noted, **options)
         else:
-            self.passed = execute_some(self.ready, self.args, wanted, trace, work=noted)
+            self.passed = execute_some(self.ready, self.args, wanted, trace, work=noted, behind=self.l2 in (KEPT, "warm"))
         if second is not None and self.passed.work is not None and is_uneven(self.passed.work):
             self.passed = self._choose_again(second, self.passed, self.passed.work)
         return self.passed.executed
@@ -164,19 +165,6 @@ class Begun:
         return replace(made, run=replace(made.run, saved=saved)) if saved else made
 
 
-@dataclass(frozen=True, slots=True)
-class _Sm:
-    """An SM as it was estimated: `scale` turns its sums into those of all SMs that it stands for."""
-
-    load: Load
-    made: Estimate
-    scale: float
-
-    @property
-    def run(self) -> SmRun:
-        return self.made.run
-
-
 def assemble(begun: Begun, passed: Passed, timeline: bool, without: tuple[str, ...] = ()) -> SimtResult:
     """The Run of a launch whose values are done. without: what `begun` and `passed` no longer have."""
     ready, options = begun.ready, (begun.l2, begun.launch, begun.exact, *without)
@@ -191,7 +179,7 @@ def assemble(begun: Begun, passed: Passed, timeline: bool, without: tuple[str, .
     least = max(bounds.values()) if any(not s.made.whole for s in sms) else 0.0
     cycles = max(simulated, least) + (machine.launch_overhead if begun.launch == "in" else 0.0)
     picoseconds = round(cycles / machine.clock_hz * 1e12)
-    stalls = _summed(sms)
+    stalls = summed(sms)
     run = Run(
         gpu=ready.spec.name,
         kernel=code.program.name,
@@ -211,7 +199,7 @@ def assemble(begun: Begun, passed: Passed, timeline: bool, without: tuple[str, .
         extrapolated=_said(passed, sms),
         notes=code.notes,
         digest=_digest(ready, options, counters, picoseconds),
-        warps_active=_resident(sms, ready.held.ctas_per_sm * ready.held.warps_per_cta, ready.held.warps_per_cta, machine.simt.cold_start),
+        warps_active=resident(sms, ready.held.ctas_per_sm * ready.held.warps_per_cta, ready.held.warps_per_cta, machine.simt.cold_start),
         profile=_profile(ready, passed, sms),
     )
     laws.check_simt(run)
@@ -229,13 +217,13 @@ def _moved(begun: Begun, passed: Passed, counted: Counters) -> tuple[Moved, floa
     return *begun.booked, {**known, **supposed_levels(begun.ready.code, missing)}
 
 
-def _timed(begun: Begun, passed: Passed, asked: Asked, costs: Cost, mean: float, timeline: bool) -> list[_Sm]:
+def _timed(begun: Begun, passed: Passed, asked: Asked, costs: Cost, mean: float, timeline: bool) -> list[Sm]:
     """The SMs with most CTAs; those with fewer too, where that costs little or CTAs differ. Else they count as the others, CTA for CTA."""
     ready, out = begun.ready, []
     for load, kept in zip(begun.loads, begun.kept, strict=True):
         paths = [passed.paths[cta] for cta in kept]
         on = bench(ready, load.sm, paths, asked, costs)
-        out.append(_Sm(load, estimate(on, load, paths, mean, exact=begun.exact, timeline=timeline), float(load.sms)))
+        out.append(Sm(load, estimate(on, load, paths, mean, exact=begun.exact, timeline=timeline), float(load.sms)))
         if not out[-1].made.whole and load.mean is None:
             break
     missing = ready.geometry.ctas - sum(len(s.load.ctas) * s.load.sms for s in out)
@@ -256,44 +244,20 @@ def _extents(extents: tuple[int, int, int]) -> str:
     return "x".join(str(e) for e in extents[:used])
 
 
-def _said(passed: Passed, sms: Sequence[_Sm]) -> str:
+def _said(passed: Passed, sms: Sequence[Sm]) -> str:
     """What was left out, each thing once."""
     return "; ".join(dict.fromkeys(text for text in (passed.said, *(t for s in sms for t in s.made.said)) if text))
 
 
-def _profile(ready: Ready, passed: Passed, sms: Sequence[_Sm]) -> Profile:
+def _profile(ready: Ready, passed: Passed, sms: Sequence[Sm]) -> Profile:
     timelines = tuple(t for s in sms for t in tracks(s.run, s.load.sm, ready.machine.subcores))
-    return profile(ready.code, ready.geometry, passed.counts, _line_stalls(sms), passed.paths.values(), timelines)
-
-
-def _resident(sms: Sequence[_Sm], most: int, warps: int, cold: float) -> float:
-    """Mean warps of an SM while it has any; the first of them wait for the code. Sums and time are extrapolated apart, so the quotient may
-    miss the most by a little."""
-    lives = sum((s.run.warp_cycles + cold * min(float(most), warps * len(s.load.ctas))) * s.load.sms for s in sms)
-    return min(float(most), lives / sum((s.run.active + cold) * s.load.sms for s in sms))
+    return profile(ready.code, ready.geometry, passed.counts, line_stalls(sms), passed.paths.values(), timelines)
 
 
 def _cold(code: Code, machine: Machine) -> float:
     """Cycles that the first warps wait for code that no cache holds."""
     lines = -(-sum(len(block.instrs) for block in code.blocks) * CODE_BYTES // machine.line)
     return min(machine.cold_fetch, lines * machine.simt.cold_line)
-
-
-def _summed(sms: Sequence[_Sm]) -> dict[str, float]:
-    reasons = dict.fromkeys(reason for s in sms for reason in s.run.stalls)
-    sums = {reason: sum(s.run.stalls.get(reason, 0.0) * s.scale for s in sms) for reason in reasons}
-    return {reason: cycles for reason, cycles in sums.items() if cycles}
-
-
-def _line_stalls(sms: Sequence[_Sm]) -> dict[int, dict[str, float]]:
-    """Line -> reason -> warp-cycles of the launch."""
-    out: dict[int, dict[str, float]] = {}
-    for s in sms:
-        for line, cost in s.run.lines.items():
-            known = out.setdefault(line, {})
-            for reason, cycles in cost.stalls.items():
-                known[reason] = known.get(reason, 0.0) + cycles * s.scale
-    return out
 
 
 def _digest(ready: Ready, options: tuple[Any, ...], counters: Counters, picoseconds: int) -> str:

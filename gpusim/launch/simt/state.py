@@ -37,6 +37,11 @@ class MemoryState:
         self.cache = SectoredL2(0, l2_spec.halves, int(half // self.line), int(dirty // self.line), block)
         self.foreign = self.foreign_all = dirty * l2_spec.halves if l2 == "foreign-dirty" else 0.0
 
+    @property
+    def fresh(self) -> bool:
+        """Whether no launch has used it yet."""
+        return not self.places
+
     def evicted(self, allocated: int) -> float:
         """Bytes of foreign dirty lines that leave when a launch allocates so many lines. They leave in step with what comes."""
         capacity = self.cache.capacity

@@ -22,26 +22,30 @@ from gpusim.trace.simt import Counts
 
 #: grids that are executed whole where classes cannot be proved
 FEW_CTAS, FEW_THREADS = 2_000, 2_000_000
+#: the same where L2 holds what launches before have left, which only a walk of all CTAs finds
+FEW_THREADS_BEHIND = 1 << 25
 #: larger ones: so many strata of the grid, so many CTAs of each
 STRATA, EACH = 16, 16
 
 
-def execute_some(ready: Ready, args: Sequence[Any], record: Iterable[int], trace: Tracer, *, work: bool = False) -> Passed:
+def execute_some(ready: Ready, args: Sequence[Any], record: Iterable[int], trace: Tracer, *, work: bool = False, behind: bool = False) -> Passed:
     """Counts of the whole launch and the recorded paths; the caller's arrays stay as they are.
 
     Where branches and addresses do not depend on loaded data, arrays of zeros serve. GpusimError if they do and an array has no data.
-    work: note how much each CTA does, where all are executed.
+    work: note how much each CTA does, where all are executed. behind: L2 holds what launches before have left.
     """
     wanted = sorted(record)
     dependence = data_dependence(ready.code)
     if dependence is not None:
         _need_data(ready, args, dependence)
         held = backing(args, ready.code.program, copy=True)
-        return _whole(ready, held, wanted, trace, work) if _few(ready) else _strata(ready, held, wanted, f"its ways depend on data (line {dependence.line})")
+        if _few(ready, behind):
+            return _whole(ready, held, wanted, trace, work)
+        return _strata(ready, held, wanted, f"its ways depend on data (line {dependence.line})", behind)
     held = scratch(args, ready.code.program)
     ready = without_values(ready)
     if ready.geometry.cluster_ctas > 1:
-        return _whole(ready, held, wanted, trace) if _few(ready) else _strata(ready, held, wanted, "its CTAs form clusters")
+        return _whole(ready, held, wanted, trace) if _few(ready, behind) else _strata(ready, held, wanted, "its CTAs form clusters", behind)
     found = classed(ready, args, trace.addresses)
     if found is not None:
         found.walk(ready, trace)
@@ -51,14 +55,14 @@ def execute_some(ready: Ready, args: Sequence[Any], record: Iterable[int], trace
         kinds = "1 class" if len(found.classes) == 1 else f"{len(found.classes)} classes"
         said = f"{kinds} of CTAs executed for the counts of {ready.geometry.ctas}" if ready.geometry.ctas > len(wanted) else ""
         return Passed(counts, done.paths, prints, done, said)
-    if _few(ready) or ready.geometry.ctas <= len(wanted):
+    if _few(ready, behind) or ready.geometry.ctas <= len(wanted):
         return _whole(ready, held, wanted, trace)
-    return _strata(ready, held, wanted, "its CTAs fall into no classes that can be proved")
+    return _strata(ready, held, wanted, "its CTAs fall into no classes that can be proved", behind)
 
 
-def _few(ready: Ready) -> bool:
+def _few(ready: Ready, behind: bool) -> bool:
     g = ready.geometry
-    return g.ctas <= FEW_CTAS or g.ctas * g.threads <= FEW_THREADS
+    return g.ctas <= FEW_CTAS or g.ctas * g.threads <= (FEW_THREADS_BEHIND if behind else FEW_THREADS)
 
 
 def _need_data(ready: Ready, args: Sequence[Any], dependence: Dependence) -> None:
@@ -78,7 +82,7 @@ def _whole(ready: Ready, held: Sequence[Any], wanted: Sequence[int], trace: Trac
     return Passed(done.counts, done.paths, exact_prints(done), done, work=done.work)
 
 
-def _strata(ready: Ready, held: Sequence[Any], wanted: Sequence[int], why: str) -> Passed:
+def _strata(ready: Ready, held: Sequence[Any], wanted: Sequence[int], why: str, behind: bool) -> Passed:
     """Groups of CTAs, each spread over the whole grid; their scatter gives the standard error."""
     number, per_group = ready.geometry.ctas, STRATA * EACH
     picked = np.unique((np.arange(per_group) + 0.5) * number / per_group).astype(np.int64)
@@ -92,4 +96,6 @@ def _strata(ready: Ready, held: Sequence[Any], wanted: Sequence[int], why: str) 
     done = execute(ready.code, ready.geometry, held, ctas=wanted, record=wanted, sanitize=False)
     prints = footprints(ready.code, counts, array_bytes(ready.code, held))
     said = f"{len(picked)} of {number} CTAs executed, spread over the grid, for {why}: counters have a standard error of {error:.1%}"
+    if behind:
+        said += "; what L2 held before does not count"
     return Passed(counts, done.paths, prints, done, said, walked=False)
