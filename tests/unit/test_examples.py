@@ -20,6 +20,7 @@ PROMISES = {
     "04_sweep_dataframe.py": ["a100-sxm-80gb", "256x128x64", "3072"],
     "05_saxpy.py": ["saxpy on h100-sxm", "y[:4] = [1. 3. 5. 7.]", "in order 4.0 sectors a request, with stride 32 32.0", "h200-sxm"],
     "06_divergence.py": ["collatz on h100-sxm", "n = n // 2", "mixed:", "sorted:"],
+    "07_program.py": ["2 launches on h200-sxm", "scale reads 0 of 16 MB from DRAM, and 128 of 128", "alone 16 MB", "stream  "],
 }
 
 #: example -> what must hold of its variables
@@ -31,6 +32,7 @@ CHECKS: dict[str, list[Callable[[dict[str, Any]], bool]]] = {
         lambda names: names["better"].active_threads > 1.5 * names["report"].active_threads and names["better"].cycles < 0.7 * names["report"].cycles,
         lambda names: Path("divergence.png").exists(),
     ],
+    "07_program.py": [lambda names: names["small"].launches[1].time_us < names["alone"].time_us],
     "04_sweep_dataframe.py": [lambda names: len(names["df"]) == 12 and len(names["best"]) == 6],
 }
 
