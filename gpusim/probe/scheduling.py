@@ -10,9 +10,10 @@ import numpy as np
 from gpusim.errors import GpusimError
 from gpusim.kernels.simt.probes import scheduling
 from gpusim.kernels.simt.vector import empty_kernel
+from gpusim.launch.program import timeline
 from gpusim.launch.protocol import L2_STATES
 from gpusim.launch.simt.args import ArraySpec
-from gpusim.probe.loops import MOST_WARPS, Loop, excluded, nanoseconds, refused, slope, sms
+from gpusim.probe.loops import MOST_WARPS, Loop, excluded, nanoseconds, refused, run, slope, sms
 from gpusim.probe.plan import Curve, Excluded, Params, Plan, Point, Simulation
 from gpusim.spec.device import GpuSpec
 
@@ -67,7 +68,14 @@ def _cta_launch(p: Params) -> Simulation:
 def _empty(p: Params) -> Simulation:
     if "host" in str(p.get("how")) or "stream" in str(p.get("how")):
         raise Excluded("empty_kernel by the host's clock, or launch by launch from the host: what the host and its driver take")
-    raise GpusimError("a graph of launches one behind the other: only single launches have a time.", where="empty_kernel")
+    chain, grid, threads = int(str(p["how"]).rsplit(" ", 1)[1]), int(p["grid"]), int(p["threads"])
+
+    def simulate(spec: GpuSpec) -> float:
+        """ns of a launch in a chain of equal ones."""
+        alone = run(spec, empty_kernel, (grid, threads), ()).time_ps
+        return timeline([alone] * chain, spec, "in", "graph").total / chain / 1000
+
+    return simulate
 
 
 PLANS: dict[str, Plan] = {
@@ -88,13 +96,14 @@ SPLIT = {"wave_quantization": _wave_points}
 
 _WORK: dict[str, Any] = {"ctas_per_sm": 1, "threads": 256, "ffma_chain": 8192}
 
-UNITS = {"barrier": "cycles", "wave_quantization": "ns", "cta_launch": "CTAs/us", "latency_hiding": "sector loads/ns"}
+UNITS = {"barrier": "cycles", "wave_quantization": "ns", "cta_launch": "CTAs/us", "empty_kernel": "ns/launch", "latency_hiding": "sector loads/ns"}
 
 
 POINTS: tuple[Point, ...] = (
     *(("barrier", {"kind": "__syncthreads", "warps": w}) for w in (1, 2, 4, 8, 16, 32)),
     *(("wave_quantization", {**_WORK, "grid": grid}) for grid in (1, 66, 132, 133, 198, 264, 265, 396)),
     *(("cta_launch", {"ctas": 100000, "threads": t, "dynamic_smem": 0}) for t in (32, 128, 512, 1024)),
+    *(("empty_kernel", {"how": "CUDA graph, chain of 1000", "grid": grid, "threads": 128}) for grid in (1, 132)),
     *(("latency_hiding", {"footprint": 2**24, "lanes": "1 address per warp", "warps_per_sm": w}) for w in (1, 4, 16, 64)),
 )
 
