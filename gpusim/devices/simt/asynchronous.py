@@ -68,7 +68,7 @@ class BulkEngine:
         for first in range(0, len(sectors), self.piece):
             part: Any = sectors[first : first + self.piece]
             arrived, _ = self.memory.load(Touch(access, 1, part), begin + first * self.per_sector, cached=False)
-            done = max(done, arrived + (len(part) - 1) * self.per_sector)
+            done = max(done, arrived)
         self.stream = begin + len(sectors) * self.per_sector
         return done + self.bulk.latency
 
@@ -81,7 +81,7 @@ class AsyncUnit:
         self.memory = memory
         self._engine: BulkEngine | None = None
         self.seen: dict[tuple[int, int], int] = {}
-        self.fence_free = 0.0
+        self.fence_free = self.wake_free = 0.0
 
     @property
     def engine(self) -> BulkEngine:
@@ -129,7 +129,8 @@ class AsyncUnit:
         for entry in one.waiting:
             phases, warp, core, since = entry
             if phases <= len(one.done):
-                self.resume(warp, core, since, one.done[phases - 1] + self.bulk.mbarrier_wake, _LONG)
+                self.wake_free = max(self.wake_free, one.done[phases - 1]) + self.bulk.mbarrier_warp
+                self.resume(warp, core, since, self.wake_free + self.bulk.mbarrier_wake, _LONG)
             else:
                 still.append(entry)
         one.waiting = still

@@ -1,12 +1,12 @@
 # mypy: allow-untyped-defs
-"""Copies from global to shared memory that nobody waits for at once: cp.async of 16 bytes a thread, and its latency against a load."""
+"""Copies from global to shared memory that nobody waits for at once: cp.async of 16 bytes a thread, and pieces by the bulk engine."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from gpusim import cuda
-from gpusim.cuda import uint32
+from gpusim.cuda import int32, uint32, uint64
 
 #: words of a copy of one thread: 16 bytes
 WORDS = 4
@@ -73,3 +73,49 @@ def copies(stages: int) -> Any:
         cuda.cp_async_wait(0)
 
     return copies
+
+
+#: mbarriers of `bulk_stream`: copies under way at most
+STAGES = 64
+
+
+@cuda.jit
+def bulk_latency(src, slots, words, passes):
+    """One thread has a random piece copied and waits for it. The next address is made meanwhile."""
+    data = cuda.shared.array(0, uint32)
+    bars = cuda.shared.array(1, uint64)
+    cuda.mbarrier.init(bars, 0, 1)
+    at = slot(1, slots)
+    for i in cuda.range(passes, unroll=1):
+        for k in cuda.range(UNROLLED, unroll=0):
+            cuda.mbarrier.arrive_expect_tx(bars, 0, words * 4)
+            cuda.bulk_copy(data, 0, src, at * words, words, bars, 0)
+            at = slot(i * UNROLLED + k, slots)
+            cuda.mbarrier.wait(bars, 0, k & 1)
+
+
+@cuda.jit
+def bulk_stream(src, words, piece, stages, passes):
+    """One thread of a CTA has `passes` pieces copied, each to the stage whose piece has landed longest ago; it waits for that first."""
+    ring = cuda.shared.array(0, uint32)
+    bars = cuda.shared.array(STAGES, uint64)
+    if cuda.threadIdx.x == 0:
+        for i in cuda.range(stages, unroll=1):
+            cuda.mbarrier.init(bars, i, 1)
+        at, stage, parity = cuda.blockIdx.x * piece, int32(0), int32(1)
+        for i in cuda.range(passes, unroll=1):
+            if i >= stages:
+                cuda.mbarrier.wait(bars, stage, parity)
+            cuda.mbarrier.arrive_expect_tx(bars, stage, piece * 4)
+            cuda.bulk_copy(ring, stage * piece, src, at, piece, bars, stage)
+            at += cuda.gridDim.x * piece
+            at = cuda.selp(at >= words, at - words, at)
+            stage += int32(1)
+            if stage == stages:
+                stage, parity = int32(0), parity ^ int32(1)
+        for _ in cuda.range(stages, unroll=1):
+            cuda.mbarrier.wait(bars, stage, parity)
+            stage += int32(1)
+            if stage == stages:
+                stage, parity = int32(0), parity ^ int32(1)
+    cuda.syncthreads()
