@@ -92,9 +92,14 @@ class BulkCopies(Mbarriers):
         return np.arange(flight.element * per, (flight.element + len(flight.values)) * per)[None]
 
     def _count(self, site: Site, g: Group, array: GlobalArray, touched: list[range]) -> None:
-        first = array.address // SECTOR
-        for part in touched:
-            array.mark(array.read, np.arange(part.start - first, part.stop - first))
+        starts, lengths = np.array([part.start for part in touched]), np.array([len(part) for part in touched])
+        ctas = self.ctas[g.flat // self.space.threads]
+        for length in np.unique(lengths).tolist():
+            same = lengths == length
+            sectors = starts[same][:, None] + np.arange(length)
+            array.mark(array.read, sectors.ravel() - array.address // SECTOR)
+            if site.access >= 0 and self.launch.watch is not None:
+                self.launch.watch.touch(site.access, ctas[same][:, None], sectors)
         if array.known is not None and self.launch.sanitize:
             self._known(site, g, array, touched)
         counts, a = self.launch.counts, site.access
@@ -103,11 +108,6 @@ class BulkCopies(Mbarriers):
         counts.requests[a] += g.size
         counts.sectors[a] += sum(len(part) for part in touched)
         counts.lines[a] += sum((part.stop - 1) // 4 - part.start // 4 + 1 for part in touched)
-        watch = self.launch.watch
-        if watch is not None:
-            ctas = self.ctas[g.flat // self.space.threads].tolist()
-            for cta, part in zip(ctas, touched, strict=True):
-                watch.touch(a, np.array([[cta]]), np.arange(part.start, part.stop)[None])
 
     def _known(self, site: Site, g: Group, array: GlobalArray, touched: list[range]) -> None:
         item = array.itemsize
