@@ -78,8 +78,8 @@ class SharedPipe:
         handler = self.handlers.get(instr.op)
         if handler is None:
             done = self._stage(t, max(1, touch.wavefronts)) + ins[4] - 1
-        elif not touch.lanes and instr.access is not None:
-            return t + 1, t + 1
+        elif not touch.lanes and (instr.access is not None or instr.op == "LDS"):
+            return t + 1, t + 1  # no lane takes part: under a false predicate
         elif instr.op == READ and touch.words:
             touch = Touch(touch.access, touch.lanes, (), warp.spin.start(touch))
             done = self._shared_load(warp, ins, touch, t)
