@@ -31,13 +31,15 @@ COPIED = 8 * MB
 PASSES = {"L2": 1024, "DRAM": 512}
 #: of which so many are simulated, and twice as many; the others take what one more takes between the two
 SIMULATED = 24
+#: and at least so many for each stage, so that what fills the pipeline at first does not count
+FILLED = 4
 #: passes of a latency loop that are timed
 TIMED = 24
 
 copies = cache(kernels.copies)
 
 
-def whole(time: Callable[[int], float], passes: int, least: int = SIMULATED) -> float:
+def whole(time: Callable[[int], float], passes: int, least: int) -> float:
     """The time of `passes` passes of a loop, from runs of at most 2 * least of them: all further ones take alike."""
     if passes <= 2 * least:
         return time(passes)
@@ -45,19 +47,26 @@ def whole(time: Callable[[int], float], passes: int, least: int = SIMULATED) -> 
     return long + (long - short) * (passes - 2 * least) / least
 
 
+def _words(place: str, step: int, passes: int) -> int:
+    """Words of the array of a stream that takes `step` bytes a pass: whole passes, so that all CTAs come to its end together, and of DRAM no more
+    than are read."""
+    return min(STREAMED[place] // step, passes if place == "DRAM" else STREAMED[place]) * step // 4
+
+
 def _cp_async16(p: Params) -> Simulation:
     """GB/s of 16 KB copies of a CTA on each of `sms` SMs."""
     place, ctas = p["from"], int(p["sms"])
     shared = int(p["bytes_in_flight_per_sm"])
-    passes, kernel = PASSES[place], copies(shared // kernels.STAGE)
+    stages = shared // kernels.STAGE
+    passes, kernel, least = PASSES[place], copies(stages), max(SIMULATED, FILLED * stages)
 
     def simulate(spec: GpuSpec) -> float:
         def time(n: int) -> float:
-            words = min(STREAMED[place], ctas * kernels.STAGE * n) // 4 if place == "DRAM" else STREAMED[place] // 4
+            words = _words(place, ctas * kernels.STAGE, n)
             args = (ArraySpec((words,), "uint32"), words, int32(n))
             return nanoseconds(spec, kernel, (ctas, kernels.THREADS), args, max(shared, ALONE), l2=BEFORE[place])
 
-        return kernels.STAGE * passes * ctas / whole(time, passes)
+        return kernels.STAGE * passes * ctas / whole(time, passes, least)
 
     return simulate
 
@@ -105,11 +114,11 @@ def _tma_bulk(p: Params) -> Simulation:
     """GB/s of bulk copies that one thread of a CTA issues on each of `sms` SMs."""
     place, ctas = p["from"], int(p["sms"])
     piece, stages = int(p["chunk_bytes"]), int(p["stages"])
-    passes, least = COPIED // piece, max(SIMULATED, 2 * stages)
+    passes, least = COPIED // piece, max(SIMULATED, FILLED * stages)
 
     def simulate(spec: GpuSpec) -> float:
         def time(n: int) -> float:
-            words = min(STREAMED[place], ctas * piece * n) // 4 if place == "DRAM" else STREAMED[place] // 4
+            words = _words(place, ctas * piece, n)
             args = (ArraySpec((words,), "uint32"), words, int32(piece // 4), int32(stages), int32(n))
             return nanoseconds(spec, kernels.bulk_stream, (ctas, 32), args, max(piece * stages, ALONE), l2=BEFORE[place])
 

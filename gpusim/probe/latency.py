@@ -13,7 +13,7 @@ from gpusim.kernels.simt.probes import latency
 from gpusim.launch.simt.args import ArraySpec
 from gpusim.launch.simt.run import simulate_simt
 from gpusim.launch.simt.state import MemoryState
-from gpusim.probe import asynchronous
+from gpusim.probe import cluster
 from gpusim.probe.loops import excluded, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
 from gpusim.probe.rings import SPARE, Chip, Ring, far_word, per_pass
@@ -156,6 +156,7 @@ def _tlb(p: Params) -> Simulation:
 
 
 PLANS: dict[str, Plan] = {
+    **cluster.LATENCY,
     "sm_clock": excluded("sm_clock: the clock while the group was measured"),
     "shared": _shared,
     "l1_hit": _l1_hit,
@@ -168,7 +169,6 @@ PLANS: dict[str, Plan] = {
     "staircase": _staircase,
     "dram": _dram,
     "tlb": _tlb,
-    **{name: plan for name, plan in asynchronous.PLANS.items() if name == "dsmem"},
 }
 
 
@@ -182,6 +182,7 @@ _LARGE = tuple(f * MIB for f in (24, 28, 32, 40, 48, 56, 64, 80, 128, 256, 512, 
 UNITS = dict.fromkeys(PLANS, "cycles")
 
 POINTS: tuple[Point, ...] = (
+    *cluster.LATENCY_POINTS,
     *(("shared", {"bytes": b}) for b in (4, 8, 16)),
     *(("l1_hit", {"footprint": 4 * KIB, "ld": load}) for load in ("ca.u64", "ca.v2.u64", "nc.u64")),
     ("l2_hit", {"footprint": MIB, "ld": "cg.u64"}),

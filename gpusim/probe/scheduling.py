@@ -13,12 +13,15 @@ from gpusim.kernels.simt.vector import empty_kernel
 from gpusim.launch.program import timeline
 from gpusim.launch.protocol import L2_STATES
 from gpusim.launch.simt.args import ArraySpec
+from gpusim.probe import cluster
 from gpusim.probe.loops import MOST_WARPS, Loop, excluded, nanoseconds, refused, run, slope, sms
 from gpusim.probe.plan import Curve, Excluded, Params, Plan, Point, Simulation
 from gpusim.spec.device import GpuSpec
 
 
 def _barrier(p: Params) -> Simulation:
+    if p["kind"] in cluster.BARRIER:
+        return cluster.BARRIER[p["kind"]](p)
     if p["kind"] not in scheduling.BARRIER:
         raise GpusimError(f"barrier '{p['kind']}': kernels have no such barrier.", where="front end")
     return slope(Loop(scheduling.BARRIER[p["kind"]], p["warps"], ("iters",), lambda c: c / scheduling.BARRIERS))
@@ -87,7 +90,7 @@ PLANS: dict[str, Plan] = {
     "cta_to_sm": excluded("cta_to_sm: the value is how many CTAs were launched"),
     "cluster_to_sm": excluded("cluster_to_sm: the value is how many CTAs were launched"),
     "cta_start_time": refused("CTAs that spin until a clock value: kernels' paths do not depend on time.", "cta_start_time"),
-    "cluster_barrier": refused("clusters of CTAs: kernels have none.", "cluster_barrier"),
+    **cluster.SCHEDULING,
     "empty_kernel": _empty,
 }
 
@@ -96,10 +99,17 @@ SPLIT = {"wave_quantization": _wave_points}
 
 _WORK: dict[str, Any] = {"ctas_per_sm": 1, "threads": 256, "ffma_chain": 8192}
 
-UNITS = {"barrier": "cycles", "wave_quantization": "ns", "cta_launch": "CTAs/us", "empty_kernel": "ns/launch", "latency_hiding": "sector loads/ns"}
+UNITS = {
+    **dict.fromkeys(("barrier", *cluster.SCHEDULING), "cycles"),
+    "wave_quantization": "ns",
+    "cta_launch": "CTAs/us",
+    "empty_kernel": "ns/launch",
+    "latency_hiding": "sector loads/ns",
+}
 
 
 POINTS: tuple[Point, ...] = (
+    *cluster.SCHEDULING_POINTS,
     *(("barrier", {"kind": "__syncthreads", "warps": w}) for w in (1, 2, 4, 8, 16, 32)),
     *(("wave_quantization", {**_WORK, "grid": grid}) for grid in (1, 66, 132, 133, 198, 264, 265, 396)),
     *(("cta_launch", {"ctas": 100000, "threads": t, "dynamic_smem": 0}) for t in (32, 128, 512, 1024)),
@@ -108,6 +118,7 @@ POINTS: tuple[Point, ...] = (
 )
 
 CURVES: tuple[Curve, ...] = (
+    *cluster.SCHEDULING_CURVES,
     Curve("Barriers", "barrier", "warps", "warps that meet", "cycles", ("kind",)),
     Curve("Waves of equal CTAs", "wave_quantization", "grid", "CTAs", "ns", ("ctas_per_sm",), (), False),
     Curve("Warps that hide latency", "latency_hiding", "warps_per_sm", "warps an SM", "sector loads a ns", ("lanes", "footprint"), (), True, True),
