@@ -31,7 +31,7 @@ PASSES = 8
 #: bytes of a page of device memory
 PAGE = 2 * MIB
 #: translation is not modelled: what counts is how many lines there are, so they need not lie further apart than this in all
-SPREAD = 2 * GIB
+SPREAD = 256 * MIB
 
 
 def _chain(
