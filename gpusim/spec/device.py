@@ -139,6 +139,7 @@ class Simt(Part):
     dram_request_rate: Hertz = Field(description="lines that DRAM opens per second, whole chip, when each request wants one sector")
     l2_wait: Nanoseconds = Field(description="service time in the mean wait of a request for L2 behind other SMs' requests, M/D/1")
     dram_wait: Nanoseconds = Field(description="the same for DRAM")
+    page: Cycles = Field(description="for each page of memory beyond the first that a request to DRAM touches")
     dram_spread: Nanoseconds = Field(description="standard deviation of the time that a piece of a row takes from DRAM, exponentially distributed above the quickest: banks, refresh")
     atomic_step: Hertz = Field(
         description="steps of atomics per second in one slice of L2: lanes on one word one after the other, different words of a sector together"

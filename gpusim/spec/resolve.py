@@ -51,6 +51,7 @@ class SimtCosts:
     dram_request_rate: float
     l2_wait: float
     dram_wait: float
+    page: float
     dram_spread: float
     atomic_step: float
     atomic_rate: float

@@ -14,6 +14,8 @@ from gpusim.trace.simt import Touch
 
 #: lines in flight that are kept before those that have arrived are forgotten
 _MANY = 4096
+#: bytes of a page of memory
+PAGE = 2 << 20
 #: bytes of an operand of an atomic
 WORD = 4
 
@@ -62,6 +64,7 @@ class MemoryPath:
         self.behind = {DRAM: near, FAR_DRAM: near + far, FLYING: near, FAR_FLYING: near + far}
         self.in_piece = (machine.dram.piece // sector).bit_length() - 1
         self.per_read, self.per_stored = around.per_read, around.per_stored
+        self.in_page, self.per_page = (PAGE // sector).bit_length() - 1, simt.page
         self.spread = simt.dram_spread
         self.l2 = CrowdedServer(simt.l2_wait)
         self.dram = CrowdedServer(simt.dram_wait, share)
@@ -120,6 +123,7 @@ class MemoryPath:
         if fetched:
             self.dram_sectors += fetched
             done += max(0.0, self.dram.book(t, fetched * self.per_read) - t)
+        done += (len({s >> self.in_page for s in sectors}) - 1) * self.per_page
         return done + max(self.spread * (tail(piece) - 1.0) + self.behind[level] for piece, level in cold.items())
 
     def store(self, touch: Touch, t: float) -> float:
