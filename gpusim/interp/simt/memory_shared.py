@@ -195,7 +195,8 @@ class SharedMemory(GlobalMemory):
         other = self.launch.compiled.sites[int(np.broadcast_to(found.other, g.shape)[pos])]
         if found.kind == "flight":
             what = f"shared memory {name} is used while the asynchronous copy of line {other.line} may still be under way, "
-            self.fail(site.line, what + verb.replace("reads", "read").replace("writes", "written"), lane, "Wait for the copy (cp_async_wait) first.")
+            what += verb.replace("reads", "read").replace("writes", "written")
+            self.fail(site.line, what, lane, "Wait for the copy first: cp_async_wait, or the mbarrier of a bulk copy.")
         warp = int(np.broadcast_to(found.other_key, g.shape)[pos]) & 63
         who = "several warps" if warp == MANY else f"warp {warp}"
         line = self.launch.source(other.line)
