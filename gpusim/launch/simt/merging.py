@@ -38,7 +38,7 @@ def received(
     steps: Mapping[int, Coefs],
     accesses: Sequence[Access],
 ) -> dict[int, float]:
-    """Number of an Access that loads -> share of its requests that L2 receives. strips, steps: see `strips.walk_classes`."""
+    """Number of an Access that loads -> share of its requests that L2 receives. strips, steps: see `classwalk.walk_classes`."""
     sums: dict[int, list[float]] = {}
     number, at, kind = np.arange(len(crowd.sm_of)), positions(grid), class_of(grid, classes)
     for i, found in enumerate(classes):

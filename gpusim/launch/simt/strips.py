@@ -1,11 +1,8 @@
-"""The traffic pass where CTAs fall into classes: one CTA of a class was executed, the others touch the same sectors, shifted.
-
-CTAs of a wave run side by side. Step by step, what they touch goes to L2 together; CTAs whose shift is the same touch the same.
-"""
+"""What the CTAs of a class touch: one of them was executed, the others touch the same sectors, shifted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +10,7 @@ import numpy as np
 
 from gpusim.launch.simt.affine import Coefs
 from gpusim.launch.simt.classes import CtaClass
-from gpusim.launch.simt.walk import Walk, grouped, merged, parts_of
+from gpusim.launch.simt.walk import grouped, merged, parts_of
 from gpusim.lower.simt.code import Access
 from gpusim.parts.sectored_l2 import WHOLE
 
@@ -85,12 +82,18 @@ def _joined(found: Sequence[tuple[Array, Parts]]) -> Touched:
 
 
 @dataclass(slots=True)
-class _Kind:
-    """A class of CTAs with the pieces of its strip."""
+class Kind:
+    """A class of CTAs, of which `cta` was executed, with the pieces of its strip."""
 
     cta: int
     pieces: list[Piece]
     variants: dict[tuple[int, int, int], tuple[Array, Array]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(found: CtaClass, strip: Strip, together: int) -> Kind:
+        """together: CTAs of a wave."""
+        share = max(1, min(found.size, together) // 2)
+        return Kind(found.cta, strip.cut(max(1, TOGETHER // share)))
 
     def moved(self, piece: int, access: int, shifts: Array) -> tuple[Array, Array]:
         """Lines and masks of the piece for these shifts (in sectors, ascending and distinct)."""
@@ -120,29 +123,6 @@ class _Kind:
         return distinct, np.bincount(where, nbytes).astype(np.int64)
 
 
-def walk_classes(
-    walk: Walk,
-    grid: tuple[int, int, int],
-    classes: Sequence[CtaClass],
-    strips: Mapping[int, Strip],
-    steps: Mapping[int, Coefs],
-    slots: int,
-) -> None:
-    """The whole launch, in waves of `slots` CTAs. strips: CTA of each class -> its strip; steps: see `affine.Regular`."""
-    at, kind_of = positions(grid), class_of(grid, classes)
-    ctas = len(kind_of)
-    number = np.arange(ctas)
-    kinds = [_kind(c, strips[c.cta], min(slots, ctas)) for c in classes]
-    for kind, found in enumerate(classes):
-        for access, changed in strips[found.cta].changed.items():
-            moved, times = np.unique(shift(grid, found.cta, steps[access], at, number[kind_of == kind]), return_counts=True)
-            for sectors, operations in changed:
-                walk.atomics(access, (sectors + moved[:, None]).ravel(), (operations * times[:, None]).ravel())
-    for first in range(0, ctas, slots):
-        wave = number[first : first + slots]
-        _wave(walk, grid, kinds, kind_of[wave], wave, at, steps)
-
-
 def positions(grid: tuple[int, int, int]) -> tuple[Array, Array, Array]:
     """ctaid of every CTA, by axis."""
     number = np.arange(grid[0] * grid[1] * grid[2])
@@ -156,37 +136,6 @@ def class_of(grid: tuple[int, int, int], classes: Sequence[CtaClass]) -> Array:
         for x, y, z in found.boxes:
             out[z.start : z.stop : z.step, y.start : y.stop : y.step, x.start : x.stop : x.step] = number
     return out.ravel()
-
-
-def _kind(found: CtaClass, strip: Strip, together: int) -> _Kind:
-    share = max(1, min(found.size, together) // 2)
-    return _Kind(found.cta, strip.cut(max(1, TOGETHER // share)))
-
-
-def _wave(walk: Walk, grid: tuple[int, int, int], kinds: Sequence[_Kind], kind_of: Array, wave: Array, at: Sequence[Array], steps: Mapping[int, Coefs]) -> None:
-    half = walk.half_of[wave]
-    wanted = [int(cta) for cta in wave[walk.is_wanted[wave]]]
-    groups = [(number, h, wave[(kind_of == number) & (half == h)]) for number in np.unique(kind_of).tolist() for h in range(walk.cache.halves)]
-    groups = [group for group in groups if len(group[2])]
-    shifts: dict[tuple[int, int, int], Array] = {}
-    own: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
-    for number, h, members in groups:
-        for access in {a for piece in kinds[number].pieces for a in piece.touched}:
-            moved = shift(grid, kinds[number].cta, steps[access], at, members)
-            shifts[number, h, access] = np.unique(moved)
-            own[number, h, access] = [(cta, int(moved[members == cta][0])) for cta in wanted if cta in members]
-    for i in range(max(len(kinds[number].pieces) for number, _, _ in groups)):
-        present = [(number, h) for number, h, _ in groups if i < len(kinds[number].pieces)]
-        if i == 0 or any(kinds[number].pieces[i].phase != kinds[number].pieces[i - 1].phase for number, _ in present):
-            walk.cache.begin()
-        for number, h in present:
-            for access in kinds[number].pieces[i].touched:
-                mine = shifts[number, h, access]
-                lines, masks = kinds[number].moved(i, access, mine)
-                found = walk.step(access, h, lines, masks, kinds[number].parts(i, access, mine))
-                if found is not None:
-                    for cta, moved in own[number, h, access]:
-                        walk.note(cta, kinds[number].pieces[i].touched[access][0] + moved, lines, found)
 
 
 def shift(grid: tuple[int, int, int], origin: int, step: Coefs, at: Sequence[Array], members: Array) -> Array:

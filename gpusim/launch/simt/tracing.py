@@ -12,12 +12,13 @@ from gpusim.interp.simt import execute
 from gpusim.launch.simt.affine import Regular, regular
 from gpusim.launch.simt.args import scratch
 from gpusim.launch.simt.classes import CtaClass, classes
+from gpusim.launch.simt.classwalk import walk_classes
 from gpusim.launch.simt.counting import warp_instructions
 from gpusim.launch.simt.loads import placement
 from gpusim.launch.simt.merging import Crowd, received
 from gpusim.launch.simt.prepare import Ready
 from gpusim.launch.simt.state import MemoryState
-from gpusim.launch.simt.strips import Strip, walk_classes
+from gpusim.launch.simt.strips import Strip
 from gpusim.launch.simt.walk import Walk
 from gpusim.parts.merging import Merging
 
