@@ -18,7 +18,7 @@ from gpusim.launch.simt.args import ArraySpec
 from gpusim.probe.global_memory import NEVER, rounded
 from gpusim.probe.loops import excluded, nanoseconds, run, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
-from gpusim.probe.steady import Chain, most_parts, steady
+from gpusim.probe.steady import Chain, before_part, most_parts, steady
 from gpusim.spec.device import GpuSpec
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -58,7 +58,7 @@ def _rate(mode: str, size: float, threads: int, ctas: int, unroll: int, l2: str 
     def simulate(spec: GpuSpec) -> float:
         def time(part: int) -> float:
             words = ArraySpec((part * chunk // 4,), "uint32"), ArraySpec((part * chunk // 4,), "uint32")
-            return nanoseconds(spec, stream(mode, unroll), (ctas or part, threads), (*words, np.int32(part), NEVER, SINK), l2=l2)
+            return nanoseconds(spec, stream(mode, unroll), (ctas or part, threads), (*words, np.int32(part), NEVER, SINK), l2=before_part(l2, part, chunks))
 
         if not ctas:
             return moved / steady(time, chunks, most_parts(chunk, MANY // threads * sms(spec)))

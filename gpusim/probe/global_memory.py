@@ -19,7 +19,7 @@ from gpusim.launch.simt.args import ArraySpec
 from gpusim.launch.simt.run import simulate_simt
 from gpusim.probe.loops import excluded, nanoseconds, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
-from gpusim.probe.steady import Chain, Extents, most_parts, steady
+from gpusim.probe.steady import Chain, Extents, before_part, most_parts, steady
 from gpusim.spec.device import GpuSpec
 
 THREADS = 256
@@ -124,7 +124,8 @@ def _matrix(kernel: Callable[[], Any], n: int, grid: Extents, block: Extents) ->
 
     def simulate(spec: GpuSpec) -> float:
         def time(part: int) -> float:
-            return simulate_simt(kernel(), Geometry((grid[0], part, 1), block, 0), args, spec, values=False, l2="warm", launch="in").run.time_ps / 1000
+            geometry, l2 = Geometry((grid[0], part, 1), block, 0), before_part("warm", part, rows)
+            return simulate_simt(kernel(), geometry, args, spec, values=False, l2=l2, launch="in").run.time_ps / 1000
 
         return steady(time, rows, most_parts(4 * n * n // rows))
 

@@ -21,7 +21,8 @@ from gpusim.spec.device import GpuSpec
 from gpusim.trace.run import Run
 
 Extents = tuple[int, int, int]
-#: of one array, what the longer of two launches moves: twice what L2 holds
+#: bytes of one array that the longer of two launches moves: twice what L2 holds. Half of it is behind the first wave, whose requests all come at
+#: once, and is more than L2 keeps dirty; so both launches take every further byte alike.
 ENOUGH = 128 << 20
 
 
@@ -32,6 +33,12 @@ def steady(time: Callable[[int], float], parts: int, most: int) -> float:
         return time(parts)
     short, long = time(most // 2), time(most)
     return long + (parts - most) * (long - short) / (most - most // 2)
+
+
+def before_part(l2: str, parts: int, all_parts: int) -> str:
+    """What L2 holds before a launch of `parts` parts that stands for a longer one: of an array that is much larger than L2, an identical launch
+    left the dirty lines of the end, which a shorter one does not reach."""
+    return "foreign-dirty" if l2 == "warm" and parts < all_parts else l2
 
 
 def most_parts(each: int, grain: int = 1, size: int = ENOUGH) -> int:
