@@ -99,3 +99,9 @@ def test_values_change_neither_time_nor_traffic(name: str, params: dict[str, Any
     without, having = (threads(name, params, values=values, l2=l2) for values in (False, True))
     assert having.traffic == without.traffic
     assert having.cycles == without.cycles
+
+
+def test_a_warm_launch_writes_back_as_much_as_it_writes() -> None:
+    """What the launch before left dirty goes out, what this one leaves stays; the writes of the launch before are not its own."""
+    report = threads("vector_add_f4", {"n": 1 << 24}, l2="warm")
+    assert report.dram_write_bytes == pytest.approx(4 << 24, rel=0.02)

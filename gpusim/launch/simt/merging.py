@@ -64,6 +64,9 @@ def _loads(strip: Strip, accesses: Sequence[Access]) -> dict[int, tuple[int, int
 
 def _sharers(crowd: Crowd, members: Array, shifts: Array) -> Array:
     """SMs of a GPC that ask for the same, for each GPC, wave and place in memory."""
-    rows = np.stack([members // crowd.slots, crowd.gpc_of[members], shifts, crowd.sm_of[members]])
-    rows = np.unique(rows, axis=1)[:3]
-    return np.unique(rows, axis=1, return_counts=True)[1]
+    places, place = np.unique(shifts, return_inverse=True)
+    if len(places) == len(members):
+        return np.ones(len(members), np.int64)
+    gpcs, sms = int(crowd.gpc_of.max()) + 1, int(crowd.sm_of.max()) + 1
+    asked = (members // crowd.slots * gpcs + crowd.gpc_of[members]) * len(places) + place
+    return np.unique(np.unique(asked * sms + crowd.sm_of[members]) // sms, return_counts=True)[1]

@@ -62,11 +62,18 @@ class Walk:
         self.is_wanted[list(self.asked)] = True
         self.moved = Moved()
         self.steps: dict[int, int] = {}
-        self.before = cache.written()[0]
-        self.brought = list(cache.brought)
+        self.before: Written | None = None
+        self.brought: list[int] = []
+
+    def open(self) -> None:
+        """Open the books of the launch: what L2 did before counts no more. The first step does it, for a walk that warms L2 may come in between."""
+        self.before, self.brought = self.cache.written()[0], list(self.cache.brought)
 
     def finish(self) -> Moved:
         """Close the books of the launch."""
+        if self.before is None:
+            self.open()
+        assert self.before is not None
         self.moved.atomics, self.moved.hottest = sum(self.steps.values()), max(self.steps.values(), default=0)
         back, self.moved.dirty = self.cache.written()
         self.moved.back = back.less(self.before)
@@ -109,6 +116,8 @@ class Walk:
 
     def step(self, access: int, half: int, lines: Array, masks: Array, parts: tuple[Array, Array] | None = None) -> Found | None:
         """SMs of one half touch distinct ascending lines. Where they were, if they were read. parts: see `SectoredL2.write`."""
+        if self.before is None:
+            self.open()
         kind, moved = self.kinds[access], self.moved
         if kind in READS:
             found = self.cache.read(half, lines, masks)
