@@ -13,7 +13,7 @@ from gpusim.lower.simt.mnemonics import MATRIX, WARPGROUP
 
 #: how far instructions may move ahead, loads of global memory and what their addresses need farther: from the order that hides most latency
 #: to the one that needs fewest registers
-REACHES = ((24, 96), (12, 48), (8, 16), (4, 8))
+REACHES = ((24, 96), (12, 48), (8, 48), (4, 48))
 
 _LATENCY = {
     "LDG": 60, "LDL": 60, "ATOMG": 60, "LDS": 24, "LDSM": 30, "ATOMS": 30, "ATOMS.CAS": 40, "ATOMS.CAST.SPIN": 40, "SHFL": 24, "LDC": 12,
@@ -78,7 +78,7 @@ def _ahead(rows: Sequence[Instr], succ: Sequence[set[int]], near: int, far: int)
     """How far each instruction may move ahead."""
     ahead = [near] * len(rows)
     for i in reversed(range(len(rows))):
-        if rows[i].op == "LDG" or any(rows[j].op == "LDG" and ahead[j] > near for j in succ[i]):
+        if rows[i].op == "LDG" or any(ahead[j] > near for j in succ[i]):
             ahead[i] = far
     return ahead
 

@@ -48,7 +48,7 @@ def select(code: Code, facts: LaunchFacts | None = None, *, given_registers: int
         w.block = block.id
         _block(w, block.id)
     most = given_registers or min(registers.MOST, code.program.max_registers or registers.MOST)
-    rows, wanted = _finish(w, splits, most, _apart(code, facts))
+    rows, wanted = _finish(w, splits, most, _apart(code, facts), facts.geometry.warps if facts is not None else 1)
     rows, spills = spill(rows, w.flow.succ, w.size, most) if wanted > most else (rows, 0)
     blocks = tuple(replace(b, instrs=tuple(r)) for b, r in zip(code.blocks, rows, strict=True))
     return replace(code, blocks=blocks, machine_registers=w.next, registers=given_registers or min(wanted, most), spills=spills)
@@ -80,17 +80,17 @@ def _block(w: Writer, block: int) -> None:
     w.settle()
 
 
-def _finish(w: Writer, splits: frozenset[int], most: int, apart: Mapping[int, str]) -> tuple[list[list[Instr]], int]:
+def _finish(w: Writer, splits: frozenset[int], most: int, apart: Mapping[int, str], together: int) -> tuple[list[list[Instr]], int]:
     """The blocks in the order of issue, and the registers that takes: the order that hides most latency, of those that let the most warps be
-    resident and stay below `most`; if none does, the one with the fewest registers."""
+    resident and stay below `most`; if none does, the one with the fewest registers. together: warps of a CTA."""
     tried = []
     for reach in REACHES:
         rows = _ordered(w, splits, reach, apart)
         tried.append((rows, registers.estimate(rows, w.flow.succ, w.size)))
         if tried[-1][1] <= min(registers.FREE, most):
             break
-    goal = max(registers.resident(min(count, most)) for _, count in tried)
-    fitting = [t for t in tried if t[1] <= most and registers.resident(t[1]) >= goal]
+    goal = max(registers.resident(min(count, most)) // together for _, count in tried)
+    fitting = [t for t in tried if t[1] <= most and registers.resident(t[1]) // together >= goal]
     rows, count = fitting[0] if fitting else min(tried, key=lambda t: t[1])
     return balance(rows), count
 
