@@ -49,3 +49,7 @@ class Lru:
             self.held -= int(self.count[self.oldest])
             self.oldest += 1
         return here
+
+    def forget(self) -> None:
+        """Nothing is held any more, as after the use of more lines than fit."""
+        self.oldest, self.held = self.now + 1, 0

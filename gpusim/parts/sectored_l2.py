@@ -246,6 +246,11 @@ class Written:
             self.fill_atoms += int((BITS[ATOMS[partly]] // 2).sum())
             self.fill_blocks += distinct_blocks(lines[partly > 0], block)
 
+    def more(self, other: Written, times: int) -> None:
+        """Add `other` so many times."""
+        for f in fields(self):
+            setattr(self, f.name, getattr(self, f.name) + times * getattr(other, f.name))
+
     def copy(self) -> Written:
         return replace(self)
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from gpusim.launch.simt.affine import Coefs
 from gpusim.launch.simt.classes import CtaClass
-from gpusim.launch.simt.rounds import Grid, Round, groups, walk_round
+from gpusim.launch.simt.rounds import Grid, Round, groups
+from gpusim.launch.simt.streams import walk_rounds
 from gpusim.launch.simt.strips import Kind, Strip, class_of, positions, shift
 from gpusim.launch.simt.walk import Walk
 
@@ -28,8 +29,7 @@ def walk_classes(
     _atomics(walk, grid, classes, strips)
     number = np.arange(ctas)
     waves = [groups(walk, grid, kinds, number[first : first + slots]) for first in range(0, ctas, slots)]
-    for this in [Round(wave, i) for wave in waves for i in range(max(len(kinds[g.kind].pieces) for g in wave))]:
-        walk_round(walk, kinds, this)
+    walk_rounds(walk, kinds, [Round(wave, i) for wave in waves for i in range(max(len(kinds[g.kind].pieces) for g in wave))])
 
 
 def _atomics(walk: Walk, grid: Grid, classes: Sequence[CtaClass], strips: Mapping[int, Strip]) -> None:
