@@ -43,9 +43,9 @@ class Stream:
         return (self.end - self.begin) // self.period
 
     def repetition(self, i: int) -> int:
-        """Of round i; a number of its own for a round that is none."""
+        """Of round i; -1 for a round of none."""
         whole = self.begin + self.repetitions * self.period
-        return (i - self.begin) // self.period if self.begin <= i < whole else -1 - i
+        return (i - self.begin) // self.period if self.begin <= i < whole else -1
 
 
 def walk_rounds(walk: Walk, kinds: Sequence[Kind], rounds: Sequence[Round]) -> None:
