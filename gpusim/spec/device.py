@@ -141,6 +141,7 @@ class Simt(Part):
     dram_wait: Nanoseconds = Field(description="the same for DRAM")
     page: Cycles = Field(description="for each page of memory beyond the first that a request to DRAM touches")
     dram_spread: Nanoseconds = Field(description="standard deviation of the time that a piece of a row takes from DRAM, exponentially distributed above the quickest: banks, refresh")
+    atomic_latency: Cycles = Field(description="what an atomic takes longer than a load that hits at the line's home")
     atomic_step: Hertz = Field(
         description="steps of atomics per second in one slice of L2: lanes on one word one after the other, different words of a sector together"
     )

@@ -53,6 +53,7 @@ class SimtCosts:
     dram_wait: float
     page: float
     dram_spread: float
+    atomic_latency: float
     atomic_step: float
     atomic_rate: float
 

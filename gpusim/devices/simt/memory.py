@@ -77,6 +77,7 @@ class MemoryPath:
         self.write_room = 4000.0
         self.changing = CrowdedServer(0.0)
         self.per_step = around.per_step or share / simt.atomic_rate
+        self.atomic_latency = simt.atomic_latency
         self.per_turn = share / simt.atomic_step
         self.per_operand = share * WORD / machine.l2_read_rate
         self.l2_sectors = self.dram_sectors = 0
@@ -120,9 +121,8 @@ class MemoryPath:
             return done + self.far_latency
         cold = {s >> self.in_piece: level for s, level in zip(sectors, levels, strict=True) if level >= DRAM}
         fetched = sum(DRAM <= level <= FAR_DRAM for level in levels)
-        if fetched:
-            self.dram_sectors += fetched
-            done += max(0.0, self.dram.book(t, fetched * self.per_read) - t)
+        self.dram_sectors += fetched
+        done += max(0.0, self.dram.book(t, fetched * self.per_read) - t)
         done += (len({s >> self.in_page for s in sectors}) - 1) * self.per_page
         return done + max(self.spread * (tail(piece) - 1.0) + self.behind[level] for piece, level in cold.items())
 
@@ -145,10 +145,13 @@ class MemoryPath:
         return 2 * self.l2_latency + ctas * self.per_turn
 
     def atomic(self, touch: Touch, t: float) -> float:
-        """The time at which old values are back: each sector takes a step in its slice of L2, and lanes on one word as many as they are."""
+        """The time at which old values are back: each sector takes a step in its slice of L2, where the line is at home, and lanes on one word as many
+        as they are."""
         self.l1.drop(touch.sectors)
         steps = len(touch.sectors) + touch.same - 1
         done = self.changing.book(t, steps * self.per_step + touch.lanes * self.per_operand)
         if self.per_stored:
             done = max(done, self.dram.book(t, len(touch.sectors) * self.per_stored) - self.write_room)
-        return done + self.l2_latency
+        where = max(map(self.where, touch.sectors))
+        away = self.far_latency if where == FAR else self.behind.get(where, 0.0)
+        return done + self.l2_latency + self.atomic_latency + max(self.offset(s >> 2) for s in touch.sectors) + away

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,7 +38,21 @@ class ArraySpec:
 
     def zeros(self) -> np.ndarray:
         """Zeros of this shape. Pages that nobody touches take no memory."""
-        return np.zeros(self.shape, np_dtype(self.dtype))
+        return zeros(self.size, np_dtype(self.dtype)).reshape(self.shape)
+
+
+#: bytes from which NumPy asks for huge pages
+HUGE = 1 << 22
+
+
+def zeros(count: int, dtype: np.dtype[Any]) -> np.ndarray:
+    """Zeros, of which only small pages are touched: CTAs here and there must not bring the whole array into memory."""
+    nbytes = count * dtype.itemsize
+    if nbytes < HUGE or not hasattr(mmap, "MADV_NOHUGEPAGE"):
+        return np.zeros(count, dtype)
+    pages = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    pages.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(pages, dtype, count)
 
 
 def np_dtype(name: str) -> np.dtype[Any]:
@@ -144,6 +159,6 @@ def scratch(args: Sequence[Any], program: SimtProgram) -> list[Any]:
 def _zeros_like(array: np.ndarray) -> np.ndarray:
     """Untouched pages of it take no memory."""
     if array.flags.c_contiguous:
-        return np.zeros(array.shape, array.dtype)
+        return zeros(array.size, array.dtype).reshape(array.shape)
     extent = 1 + sum((n - 1) * abs(s) // array.itemsize for n, s in zip(array.shape, array.strides, strict=True))
-    return np.lib.stride_tricks.as_strided(np.zeros(extent, array.dtype), array.shape, array.strides)
+    return np.lib.stride_tricks.as_strided(zeros(extent, array.dtype), array.shape, array.strides)

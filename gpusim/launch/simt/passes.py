@@ -67,7 +67,7 @@ def probe(ready: Ready, args: Sequence[Any], cta: int) -> float | None:
         if len(ready.memo) > MOST:
             ready.memo.clear()
         code = without_values(ready).code
-        counts = execute(code, ready.geometry, scratch(args, code.program), ctas=[cta], sanitize=False).counts
+        counts = execute(code, ready.geometry, scratch(args, code.program), ctas=[cta], sanitize=False, prints=False).counts
         ready.memo[key] = float(warp_instructions(ready.code, counts)) / ready.geometry.cluster_ctas or None
     length: float | None = ready.memo[key]
     return length

@@ -85,7 +85,8 @@ def walk_round(walk: Walk, kinds: Sequence[Kind], this: Round) -> None:
         found = walk.step(access, group.half, lines, masks, kind.parts(i, access, shifts))
         if found is not None:
             for cta, moved in group.own[access]:
-                walk.note(cta, kind.pieces[i].touched[access][0] + moved, lines, found)
+                first = walk.leads(cta, access, kind.pieces[i].turn, group.members / len(shifts))
+                walk.note(cta, kind.pieces[i].touched[access][0] + moved, lines, found, first)
 
 
 def _new_phase(kind: Kind, piece: int) -> bool:

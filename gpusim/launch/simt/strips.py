@@ -43,29 +43,55 @@ class Strip:
         self.touches.append((access, np.unique(sectors), parts))
 
     def cut(self, lines: int) -> list[Piece]:
-        """Pieces of at least `lines` lines (the last may have fewer). A new phase begins where the code goes on to another block, or back."""
-        out: list[dict[int, list[tuple[Array, Parts]]]] = [{}]
-        phases, phase, before = [0], 0, -1
-        room = lines
+        """Pieces of at least `lines` lines (the last may have fewer). A new phase begins where the code goes on to another block, or back; what comes
+        back to memory of an earlier phase is another piece."""
+        out: list[_Open] = []
+        turns: dict[int, int] = {}
+        phase, before = 0, -1
         for access, sectors, parts in self.touches:
             if access <= before or before >= 0 and self.accesses[access].block != self.accesses[before].block:
                 phase += 1
             before = access
-            if room <= 0:
-                out.append({})
-                phases.append(phase)
-                room = lines
-            out[-1].setdefault(access, []).append((sectors, parts))
-            room -= -(-len(sectors) // SECTORS)
-        return [Piece(number, {a: _joined(found) for a, found in piece.items()}) for number, piece in zip(phases, out, strict=True)]
+            turns[access] = turn = turns.get(access, -1) + 1
+            atoms = set((sectors >> 1).tolist())
+            if not out or out[-1].lines >= lines or out[-1].comes_back(phase, atoms):
+                out.append(_Open(phase, turn))
+            out[-1].add(phase, access, sectors, parts, atoms)
+        return [Piece(o.phase, o.turn, {a: _joined(found) for a, found in o.touched.items()}) for o in out]
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a strip: Access -> what it touches. phase: pieces of one phase are touched at about the same time."""
+    """A part of a strip: Access -> what it touches. phase: pieces of one phase are touched at about the same time; turn: how often the first Access of the
+    piece had been made before."""
 
     phase: int
+    turn: int
     touched: dict[int, Touched]
+
+
+@dataclass(slots=True)
+class _Open:
+    """A piece that grows. earlier: DRAM atoms of the phases before the last one."""
+
+    phase: int
+    turn: int
+    touched: dict[int, list[tuple[Array, Parts]]] = field(default_factory=dict)
+    lines: int = 0
+    last: int = -1
+    earlier: set[int] = field(default_factory=set)
+    latest: set[int] = field(default_factory=set)
+
+    def comes_back(self, phase: int, atoms: set[int]) -> bool:
+        return not self.earlier.isdisjoint(atoms) or phase != self.last and not self.latest.isdisjoint(atoms)
+
+    def add(self, phase: int, access: int, sectors: Array, parts: Parts, atoms: set[int]) -> None:
+        if phase != self.last:
+            self.earlier |= self.latest
+            self.latest, self.last = set(), phase
+        self.latest |= atoms
+        self.touched.setdefault(access, []).append((sectors, parts))
+        self.lines += -(-len(sectors) // SECTORS)
 
 
 def _joined(found: Sequence[tuple[Array, Parts]]) -> Touched:

@@ -49,7 +49,7 @@ def execute_some(ready: Ready, args: Sequence[Any], record: Iterable[int], trace
     found = classed(ready, args, trace.addresses)
     if found is not None:
         found.walk(ready, trace)
-        done = execute(ready.code, ready.geometry, held, ctas=wanted, record=wanted, sanitize=False, addresses=trace.addresses)
+        done = execute(ready.code, ready.geometry, held, ctas=wanted, record=wanted, sanitize=False, addresses=trace.addresses, prints=False)
         counts = total(found.classes)
         prints = footprints(ready.code, counts, array_bytes(ready.code, held))
         kinds = "1 class" if len(found.classes) == 1 else f"{len(found.classes)} classes"
@@ -86,14 +86,14 @@ def _strata(ready: Ready, held: Sequence[Any], wanted: Sequence[int], why: str, 
     """Groups of CTAs, each spread over the whole grid; their scatter gives the standard error."""
     number, per_group = ready.geometry.ctas, STRATA * EACH
     picked = np.unique((np.arange(per_group) + 0.5) * number / per_group).astype(np.int64)
-    groups = [execute(ready.code, ready.geometry, held, ctas=picked[i::EACH], sanitize=False).counts for i in range(EACH)]
+    groups = [execute(ready.code, ready.geometry, held, ctas=picked[i::EACH], sanitize=False, prints=False).counts for i in range(EACH)]
     sums = [thread_instructions(ready.code, c) for c in groups]
     error = stdev(sums) / fmean(sums) / len(sums) ** 0.5
     counts = Counts.zero(len(ready.code.blocks), len(ready.code.accesses))
     for group in groups:
         counts.add(group)
     counts = scaled(counts, number / len(picked))
-    done = execute(ready.code, ready.geometry, held, ctas=wanted, record=wanted, sanitize=False)
+    done = execute(ready.code, ready.geometry, held, ctas=wanted, record=wanted, sanitize=False, prints=False)
     prints = footprints(ready.code, counts, array_bytes(ready.code, held))
     said = f"{len(picked)} of {number} CTAs executed, spread over the grid, for {why}: counters have a standard error of {error:.1%}"
     if behind:

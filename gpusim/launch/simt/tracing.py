@@ -48,7 +48,9 @@ def tracer(ready: Ready, args: Sequence[Any], state: MemoryState, wanted: Sequen
     gpc_of_sm = np.repeat(np.arange(len(machine.gpc_sms)), machine.gpc_sms)
     sm_of = placement(machine, ready.geometry.ctas, ready.held.ctas_per_sm)
     half_of = (np.array(machine.gpc_half) % machine.halves)[gpc_of_sm[sm_of]]
-    walks = tuple(Walk(state.cache, ready.code.accesses, half_of, wanted if last else ()) for last in ((False, True) if warm else (True,)))
+    alone = min(ready.held.ctas_per_sm, -(-ready.geometry.ctas // machine.sms)) <= 1
+    drift = None if alone else machine.merge_steps
+    walks = tuple(Walk(state.cache, ready.code.accesses, half_of, wanted if last else (), drift) for last in ((False, True) if warm else (True,)))
     return Tracer(walks, addresses, sm_of, gpc_of_sm[sm_of])
 
 
@@ -95,7 +97,7 @@ def classed(ready: Ready, args: Sequence[Any], addresses: dict[int, int]) -> Cla
 
     def run(cta: int) -> Any:
         strips[cta] = Strip(ready.code.accesses)
-        return execute(ready.code, ready.geometry, held, ctas=[cta], sanitize=False, watch=strips[cta], addresses=addresses).counts
+        return execute(ready.code, ready.geometry, held, ctas=[cta], sanitize=False, watch=strips[cta], addresses=addresses, prints=False).counts
 
     made = classes(ready.geometry.grid, found.periods, run)
     return None if made is None else Classed(made, strips, found)

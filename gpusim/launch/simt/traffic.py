@@ -106,7 +106,7 @@ def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], moved: Moved
     missed = min(moved.missed, loaded)
     hit = min(loaded - missed, round(loaded * hits / looked)) if looked else 0
     asked = sum(run.l2_sectors * times for run, times in runs)
-    merged = round((loaded - hit) * (1.0 - sum(run.l2_received * times for run, times in runs) / asked)) if asked else 0
+    merged = max(0, round((loaded - hit) * (1.0 - sum(run.l2_received * times for run, times in runs) / asked))) if asked else 0
     reading = loaded - hit - merged
     missed = min(missed, reading)
     atomics = counted.get("global_atomic_sectors", 0) + counted.get("global_red_sectors", 0)

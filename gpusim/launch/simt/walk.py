@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import exp
 from typing import Any
 
 import numpy as np
 
+from gpusim.engine.noise import noise
 from gpusim.lower.simt.code import Access
 from gpusim.parts.sectored_l2 import ATOMS, BITS, WHOLE, Found, SectoredL2, Written, distinct_blocks
 
@@ -50,13 +52,15 @@ class Moved:
 
 
 class Walk:
-    """One launch on its way through `cache`. accesses: of the code; half_of: L2 half of each CTA; wanted: CTAs whose levels are kept."""
+    """One launch on its way through `cache`. accesses: of the code; half_of: L2 half of each CTA; wanted: CTAs whose levels are kept; drift: steps of a loop after
+    which CTAs are no longer in step, if they do not stay so."""
 
-    def __init__(self, cache: SectoredL2, accesses: Sequence[Access], half_of: Array, wanted: Iterable[int]) -> None:
+    def __init__(self, cache: SectoredL2, accesses: Sequence[Access], half_of: Array, wanted: Iterable[int], drift: float | None = None) -> None:
         self.cache, self.half_of = cache, half_of
         self.kinds = [a.kind if a.space == "global" else "" for a in accesses]
         self.widths, self.blocks = [a.bytes for a in accesses], [a.block for a in accesses]
         self.phase, self.last = (-1, -1, -1), -1
+        self.drift = drift
         self.asked: Asked = {cta: {} for cta in wanted}
         self.is_wanted = np.zeros(len(half_of), bool)
         self.is_wanted[list(self.asked)] = True
@@ -115,7 +119,8 @@ class Walk:
                 self.note(cta, np.unique(_of(sectors, keep & (ctas == cta), rectangle)), lines, found)
 
     def step(self, access: int, half: int, lines: Array, masks: Array, parts: tuple[Array, Array] | None = None) -> Found | None:
-        """SMs of one half touch distinct ascending lines. Where they were, if they were read. parts: see `SectoredL2.write`."""
+        """SMs of one half touch distinct ascending lines. Where they were, if somebody waits for them: atomics find a
+        line at its home. parts: see `SectoredL2.write`."""
         if self.before is None:
             self.open()
         kind, moved = self.kinds[access], self.moved
@@ -127,28 +132,42 @@ class Walk:
             moved.near_misses += int(asked.sum())
             moved.fabric_read += int(asked[found.remote].sum())
             return found
+        found = None
         if kind == "store":
             remote = self.cache.write(half, lines, masks, parts)
         else:
-            self._book(self.cache.atomic(lines, masks), lines)
-            remote = self.cache.home(lines) != half
+            dram, remote = self.cache.atomic(lines, masks), self.cache.home(lines) != half
+            self._book(dram, lines)
+            there, none = masks & ~dram, np.zeros(len(lines), np.uint8)
+            found = Found(np.where(remote, none, there), np.where(remote, there, none), dram, dram, none.astype(bool), remote)
         moved.changed += int(BITS[masks].sum())
         moved.remote += int(BITS[masks[remote]].sum())
-        return None
+        return found
 
     def _book(self, dram: Array, lines: Array) -> None:
         self.moved.atoms += int(BITS[ATOMS[dram]].sum()) // 2
         self.moved.blocks += distinct_blocks(lines[dram > 0], self.cache.block)
 
-    def note(self, cta: int, sectors: Array, lines: Array, found: Found) -> None:
-        """Keep where the sectors of a CTA were. Of near hits behind each other one is kept: L1 mostly has the later ones."""
+    def leads(self, cta: int, access: int, turn: int, sharers: float) -> bool:
+        """Whether a CTA waits for DRAM with the others that read the same, when it makes `access` for the turn-th time: all do while they are in step,
+        later one of `sharers` does, and the others come when its data are there."""
+        if self.drift is None or noise(cta) < exp(-turn / self.drift):
+            return True
+        return noise((turn << 40) + (access << 32) + cta) * sharers < 1.0
+
+    def note(self, cta: int, sectors: Array, lines: Array, found: Found, leads: bool = True) -> None:
+        """Keep where the sectors of a CTA were. Of near hits behind each other one is kept: L1 mostly has the later ones. So nobody waits for what it
+        asked for itself."""
         at = np.searchsorted(lines, sectors >> 2)
         bit = np.uint8(1) << (sectors & 3).astype(np.uint8)
-        level = np.where(found.far[at] & bit, FAR, np.where(found.dram[at] & bit, DRAM + found.remote[at], np.where(found.flying[at], FLYING + found.remote[at], NEAR)))
+        flying = np.where(found.flying[at], FLYING + found.remote[at], NEAR)
+        level = np.where(found.far[at] & bit, FAR, np.where(found.dram[at] & bit, DRAM + found.remote[at], flying))
         kept = self.asked[cta]
         for sector, where in zip(sectors.tolist(), level.tolist(), strict=True):
+            if not leads or where >= FLYING and (sector in kept or sector ^ 1 in kept):
+                where = NEAR
             known = kept.setdefault(sector, [])
-            if (where or not known or known[-1]) and not (where >= FLYING and known and known[-1] >= DRAM):
+            if where or not known or known[-1]:
                 known.append(where)
 
 
