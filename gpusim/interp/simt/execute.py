@@ -78,6 +78,7 @@ def execute(
     work: bool = False,
     watch: Watch | None = None,
     addresses: Mapping[int, int] | None = None,
+    prints: bool = True,
 ) -> Executed:
     """Run the kernel; arrays among the arguments are changed in place.
 
@@ -85,7 +86,7 @@ def execute(
     wanted. `shared`: dynamic shared memory in bytes (default: the geometry's). `written`: argument number -> bool array with shape and layout of the
     argument, True where it holds something; stores mark it. Other arrays hold something everywhere. `work`: note how much each CTA does.
     `watch`: is told of every access to global memory. `addresses`: argument number -> byte address of its first element (default: arrays
-    stand behind each other).
+    stand behind each other). `prints`: count distinct sectors, which takes a byte for each sector of the arrays.
     Raises GpusimError for what a sanitizer finds.
     """
     program = code.program
@@ -97,7 +98,7 @@ def execute(
     launch = Launch(
         compiled,
         geometry,
-        bind(program, arrays, written or {}, addresses),
+        bind(program, arrays, written or {}, addresses, prints),
         {b.id: np.array(b.data, DTYPES[b.dtype]).ravel() for b in program.buffers if b.space == "const"},
         parameters(program, arrays),
         Counts.zero(len(code.blocks), len(code.accesses)),

@@ -44,7 +44,9 @@ class GlobalArray:
     high: int = -1
 
     def mark(self, table: Array, sectors: Array) -> None:
-        """Note these sectors (numbers from address // 32 on) in `read` or `written`."""
+        """Note these sectors (numbers from address // 32 on) in `read` or `written`, if there is one."""
+        if not len(table):
+            return
         table[sectors] = True
         self.low, self.high = min(self.low, int(sectors.min())), max(self.high, int(sectors.max()))
 
@@ -94,8 +96,10 @@ class Launch:
         return self.program.source[i].strip() if 0 <= i < len(self.program.source) else ""
 
 
-def bind(program: SimtProgram, arrays: Sequence[Any], written: Mapping[int, Array], addresses: Mapping[int, int] | None = None) -> dict[int, GlobalArray]:
-    """The arrays of the global buffers, by Buffer.id. Arrays that share memory share addresses. written, addresses: see `execute`."""
+def bind(
+    program: SimtProgram, arrays: Sequence[Any], written: Mapping[int, Array], addresses: Mapping[int, int] | None = None, prints: bool = True
+) -> dict[int, GlobalArray]:
+    """The arrays of the global buffers, by Buffer.id. Arrays that share memory share addresses. written, addresses, prints: see `execute`."""
     out: dict[int, GlobalArray] = {}
     homes: dict[int, tuple[int, int]] = {}
     top = ALLOCATION * 4096
@@ -117,7 +121,7 @@ def bind(program: SimtProgram, arrays: Sequence[Any], written: Mapping[int, Arra
         address += (data.__array_interface__["data"][0] - start) if data.size else 0
         if addresses is not None:
             address = addresses[buffer.arg]
-        sectors = (address + data.nbytes - 1) // 32 - address // 32 + 1 if data.size else 0
+        sectors = (address + data.nbytes - 1) // 32 - address // 32 + 1 if data.size and prints else 0
         known = _marks(program, buffer, array, written[buffer.arg]) if buffer.arg in written else None
         out[buffer.id] = GlobalArray(buffer, data, int(address), np.zeros(sectors, bool), np.zeros(sectors, bool), known)
     return out
