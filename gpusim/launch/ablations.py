@@ -35,7 +35,7 @@ T = TypeVar("T")
 class Ablation:
     """sentence: what is different. fields, threads: of the Machine and of its `threads`, with the values they get; like: fields that get the value of
     another. conflicts: whether shared memory still takes more wavefronts than the
-    bytes need. misses: whether a request still finds anything elsewhere than in the near half of L2.
+    bytes need. misses: whether a request still finds anything elsewhere than in the near half of L2. merges: whether requests of a GPC merge.
     saves: it makes launches faster, so that a budget of costs leaves it out."""
 
     sentence: str
@@ -44,6 +44,7 @@ class Ablation:
     threads: tuple[tuple[str, Any], ...] = ()
     conflicts: bool = True
     misses: bool = True
+    merges: bool = True
     saves: bool = False
 
 
@@ -66,7 +67,7 @@ ABLATIONS: dict[str, Ablation] = {
     "dram-latency": Ablation(
         "DRAM answers at once, at its own rate",
         fields=_all(0.0, "dram_latency", "dram_spread"),
-        threads=_all(0.0, "dram_jitter", "dram_wait"),
+        threads=_all(0.0, "dram_spread", "dram_wait", "page"),
     ),
     "far-half": Ablation("both halves of L2 are as near as the own one", fields=_all(0.0, "far_latency")),
     "l2-misses": Ablation(
@@ -79,7 +80,10 @@ ABLATIONS: dict[str, Ablation] = {
         fields=_all(UNLIMITED, "l2_read_rate", "l2_write_rate", "gpc_rate_per_sm", "fill_rate", "store_rate"),
         threads=(("l2_request_rate", UNLIMITED), ("l2_wait", 0.0)),
     ),
-    "atomics": Ablation("atomics on one place do not wait for each other", threads=_all(UNLIMITED, "atomic_step", "atomic_rate")),
+    "atomics": Ablation(
+        "an atomic takes as long as a load, and none waits for another",
+        threads=(("atomic_latency", 0.0), *_all(UNLIMITED, "atomic_step", "atomic_rate")),
+    ),
     "l2-latency": Ablation("L2 answers as fast as L1", like=(("l2_latency", "l1_latency"),)),
     "bank-conflicts": Ablation("shared memory serves any addresses of a warp in as few passes as their bytes need", conflicts=False),
     "barriers": Ablation(
@@ -88,7 +92,12 @@ ABLATIONS: dict[str, Ablation] = {
         threads=_all(0.0, "barrier"),
     ),
     "branches": Ablation("a branch costs its instruction", threads=_all(0.0, "branch", "split", "side_switch", "code_fetch")),
-    "merging": Ablation("every request of an SM goes to L2, also for a line that its GPC already waits for", fields=(("merge_requests", 1),), saves=True),
+    "merging": Ablation(
+        "every request of an SM goes to L2, also for a line that its GPC already waits for",
+        fields=(("merge_requests", 1),),
+        merges=False,
+        saves=True,
+    ),
 }
 
 
@@ -118,11 +127,13 @@ def ablate(machine: Machine, names: Sequence[str]) -> Machine:
 
 def ablate_traffic(moved: Moved, foreign: float, asked: Asked, names: Sequence[str]) -> tuple[Moved, float, Asked]:
     """What a launch moves beyond the near half of L2, the bytes of foreign lines that leave, and where its requests find their sectors: unchanged,
-    or, without misses, nothing, none, and always near."""
+    or, without misses, nothing, none, and always near; without merging L2 receives every request."""
+    if not all(ABLATIONS[name].merges for name in names):
+        moved = replace(moved, received={})
     if all(ABLATIONS[name].misses for name in names):
         return moved, foreign, asked
     near = {cta: {sector: [NEAR] * len(levels) for sector, levels in sectors.items()} for cta, sectors in asked.items()}
-    return Moved(atomics=moved.atomics, hottest=moved.hottest), 0.0, near
+    return Moved(atomics=moved.atomics, hottest=moved.hottest, received=moved.received), 0.0, near
 
 
 def ablate_counts(counts: Counts, names: Sequence[str]) -> Counts:

@@ -44,7 +44,7 @@ def test_nothing_taken_away_is_the_machine_itself() -> None:
 
 def test_two_rows_are_both_taken_away() -> None:
     changed = ablate(machine(), ["l2-latency", "dram-latency"])
-    assert (changed.l2_latency, changed.dram_latency, changed.simt.dram_jitter) == (32, 0, 0)
+    assert (changed.l2_latency, changed.dram_latency, changed.simt.dram_spread) == (32, 0, 0)
 
 
 def test_a_machine_without_threads_stays_one() -> None:
