@@ -29,10 +29,10 @@ ACCESS, PIECE, WRITTEN = 16, 128 * KIB, 64 * KIB
 #: loads of a thread in `stream` unless said
 UNROLL = 4
 #: passes of a stream's CTAs in the longer of two launches, least and most
-PASSES = 16, 64
+PASSES = 15, 63
 #: passes of `sweep_l2` in the shorter of two launches; of `rewrite` in the originals, and in the longer of two launches
 SWEPT = 4
-REWRITES, SHORT = 512, 16
+REWRITES, SHORT = 512, 15
 #: what the original's threads of `sweep_l1` have in flight, bytes
 IN_FLIGHT = 64
 SAME = "same data just used"
@@ -133,7 +133,7 @@ def _l2_write(p: Params) -> Simulation:
 
     def simulate(spec: GpuSpec) -> float:
         chip, ctas = Chain(spec), sms(spec)
-        chip.before(streams.rewrite, ctas, BIG, (array, pieces, np.int32(SHORT // 2)))
+        chip.before(streams.rewrite, ctas, BIG, (array, pieces, np.int32(SHORT)))
         picoseconds = steady(lambda n: chip.run(streams.rewrite, ctas, BIG, (array, pieces, np.int32(n))).time_ps, REWRITES, SHORT)
         return REWRITES * WRITTEN * ctas / picoseconds * 1000
 

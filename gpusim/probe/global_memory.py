@@ -28,7 +28,7 @@ RESIDENT = 8
 SECTOR = 32
 NEVER = np.int32(0)
 #: CTA of a gather, loads of a thread; loads of a thread in the longer of the launches that are simulated
-GATHER_THREADS, GATHER_LOADS, GATHER_SHORT = 512, 32, 8
+GATHER_THREADS, GATHER_LOADS, GATHER_SHORT = 512, 32, 12
 
 strided = cache(coalescing.strided)
 vectors = cache(coalescing.vectors)
@@ -92,7 +92,7 @@ def _gather(p: Params) -> Simulation:
 
     def simulate(spec: GpuSpec) -> float:
         chip = Chain(spec)
-        chip.before(coalescing.gather, ctas, GATHER_THREADS, args(GATHER_SHORT // 2))
+        chip.before(coalescing.gather, ctas, GATHER_THREADS, args(coalescing.GATHERED))
         picoseconds = steady(lambda loads: chip.run(coalescing.gather, ctas, GATHER_THREADS, args(loads)).time_ps, GATHER_LOADS, GATHER_SHORT)
         return accesses / picoseconds * 1000
 
@@ -105,9 +105,10 @@ MAPPINGS: dict[str, tuple[Callable[[], Any], Callable[[int], tuple[Extents, Exte
     "elementwise, lanes along column, block 32x8": (lambda: mapped("column"), lambda n: ((n // 32, n // 8, 1), (32, 8, 1))),
     "elementwise, lanes along row, block 256x1": (lambda: mapped("row"), lambda n: ((n // 256, n, 1), (256, 1, 1))),
     "elementwise, lanes along column, block 256x1": (lambda: mapped("column"), lambda n: ((n // 256, n, 1), (256, 1, 1))),
-    "sum, thread per column": (lambda: summed("column"), lambda n: ((n // 128, 1, 1), (128, 1, 1))),
-    "sum, thread per row": (lambda: summed("row"), lambda n: ((n // 128, 1, 1), (128, 1, 1))),
 }
+SUMS = {"sum, thread per column": "column", "sum, thread per row": "row"}
+#: threads of a CTA that sums; elements of a row or column in one part of the launch: a line
+SUMMING, LINE = 128, 32
 TRANSPOSES: dict[str, Callable[[], Any]] = {
     "copy": lambda: transpose.transpose_copy,
     "naive, coalesced reads": lambda: transpose.transpose_naive_read,
@@ -132,7 +133,22 @@ def _matrix(kernel: Callable[[], Any], n: int, grid: Extents, block: Extents) ->
     return simulate
 
 
+def _summed(of: str, n: int) -> Simulation:
+    """Equal shares of all columns, or of all rows, are the parts of the launch."""
+
+    def simulate(spec: GpuSpec) -> float:
+        def time(part: int) -> float:
+            args = _floats(n * n), _floats(n), np.int32(n), np.int32(part * LINE)
+            return nanoseconds(spec, summed(of), (n // SUMMING, SUMMING), args, l2=before_part("warm", part, n // LINE))
+
+        return steady(time, n // LINE, most_parts(4 * n * LINE))
+
+    return simulate
+
+
 def _mapping(p: Params) -> Simulation:
+    if p["kernel"] in SUMS:
+        return _summed(SUMS[p["kernel"]], int(p["n"]))
     kernel, shape = MAPPINGS[p["kernel"]]
     return _matrix(kernel, int(p["n"]), *shape(int(p["n"])))
 
@@ -177,7 +193,7 @@ POINTS: tuple[Point, ...] = (
         for mib in (1, 16, 64, 256, 1024, 8192)
         for run in (1, 8, 32)
     ),
-    *(("mapping", {"kernel": kernel, "n": 16384}) for kernel in MAPPINGS),
+    *(("mapping", {"kernel": kernel, "n": 16384}) for kernel in (*MAPPINGS, *SUMS)),
     *(("transpose", {"kernel": kernel, "n": 16384}) for kernel in TRANSPOSES),
 )
 

@@ -21,18 +21,19 @@ from gpusim.spec.device import GpuSpec
 from gpusim.trace.run import Run
 
 Extents = tuple[int, int, int]
-#: bytes of one array that the longer of two launches moves: twice what L2 holds. Half of it is behind the first wave, whose requests all come at
-#: once, and is more than L2 keeps dirty; so both launches take every further byte alike.
+#: bytes of one array that the longer of two launches moves at least: twice what L2 holds. The shorter one moves two thirds. That is behind the
+#: first wave, whose requests all come at once, and is more than L2 keeps dirty; so both launches take every further byte alike.
 ENOUGH = 128 << 20
 
 
 def steady(time: Callable[[int], float], parts: int, most: int) -> float:
-    """The time of `parts` equal parts of a launch, one behind the other. Of more than `most` (an even number), only so many and half as many
-    are simulated."""
+    """The time of `parts` equal parts of a launch, one behind the other. Of more than `most` (a multiple of three), only so many and two thirds of
+    them are simulated."""
     if parts <= most:
         return time(parts)
-    short, long = time(most // 2), time(most)
-    return long + (parts - most) * (long - short) / (most - most // 2)
+    less = most * 2 // 3
+    short, long = time(less), time(most)
+    return long + (parts - most) * (long - short) / (most - less)
 
 
 def before_part(l2: str, parts: int, all_parts: int) -> str:
@@ -42,8 +43,8 @@ def before_part(l2: str, parts: int, all_parts: int) -> str:
 
 
 def most_parts(each: int, grain: int = 1, size: int = ENOUGH) -> int:
-    """How many parts of `each` bytes are `size` bytes: an even number of `grain`, at least two."""
-    return 2 * grain * max(1, size // (2 * grain * each))
+    """How many parts of `each` bytes are about `size` bytes: a multiple of three times `grain`, so that both launches are whole waves."""
+    return 3 * grain * max(1, round(size / (3 * grain * each)))
 
 
 @dataclass(frozen=True, slots=True)

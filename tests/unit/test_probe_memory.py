@@ -74,7 +74,7 @@ def test_columns_and_rows_sum_alike():
     a = numbers(n * n, np.float32) % 17
     for of, axis in (("column", 0), ("row", 1)):
         b = np.zeros(n, np.float32)
-        launch(coalescing.summed(of), 1, n, a, b, np.int32(n))
+        launch(coalescing.summed(of), 1, n, a, b, np.int32(n), np.int32(n))
         np.testing.assert_array_equal(b, a.reshape(n, n).sum(axis=axis))
 
 
@@ -142,19 +142,19 @@ def test_a_long_launch_takes_what_its_further_parts_take():
         calls.append(parts)
         return 5.0 + 2.0 * parts
 
-    assert steady.steady(time, 1000, 8) == 2005.0
-    assert calls == [4, 8]
-    assert steady.steady(time, 8, 8) == 21.0
+    assert steady.steady(time, 1000, 9) == 2005.0
+    assert calls == [6, 9]
+    assert steady.steady(time, 9, 9) == 23.0
 
 
 def test_parts_are_whole_waves():
-    assert steady.most_parts(8192, 1056, 64 * MIB) % (2 * 1056) == 0
-    assert steady.most_parts(1 << 40) == 2
+    assert steady.most_parts(8192, 1056, 64 * MIB) % (3 * 1056) == 0
+    assert steady.most_parts(1 << 40) == 3
 
 
 def test_extrapolation_agrees_with_the_whole_stream():
     """The same stream, whole and by two shorter launches: within 2 %."""
-    point = {"op": "read", "bytes": 192 * MIB, "l2": "flushed"}
+    point = {"op": "read", "bytes": 256 * MIB, "l2": "flushed"}
     short = simulation("bandwidth", "stream", point)(SPEC)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bandwidth, "most_parts", lambda *_: 1 << 30)

@@ -156,14 +156,14 @@ def mapped(along: str) -> Any:
 
 
 def summed(of: str) -> Any:
-    """A kernel in which a thread adds up a whole "column" (neighbours read neighbours) or a whole "row" (neighbours read n apart)."""
+    """A kernel in which a thread adds up the first `count` elements of a "column" (neighbours read neighbours) or of a "row" (they read n apart)."""
     columns = of == "column"
 
     @cuda.jit
-    def summed(a, b, n):
+    def summed(a, b, n, count):
         i = cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x
         s = float32(0.0)
-        for k in cuda.range(n, unroll=8):
+        for k in cuda.range(count, unroll=8):
             s += a[k * n + i] if columns else a[i * n + k]
         b[i] = s
 
