@@ -23,6 +23,8 @@ SHORT = 32
 HARD_SPACE = "\N{NO-BREAK SPACE}"
 #: stall reasons below this share are added up as "other"
 SMALL = 0.01
+#: costs below this share of the time are added up as "others"
+UNSEEN = 0.0005
 
 Line = tuple[str, str]
 
@@ -52,12 +54,7 @@ def wrap(label: str, text: str) -> list[str]:
 def _result(r: Report) -> Iterator[Line]:
     yield "grid", f"{plural(r.ctas, 'CTA')}, {plural(r.waves, 'wave')} of {count(r.run.slots)} slots, {count(r.tail_ctas)} in the last wave"
     yield "time", f"{microseconds(r.time_us)}, {count(r.cycles)} cycles at {r.clock_mhz:.0f} MHz"
-    if r.saved is not None:
-        whole = r.time_us + sum(r.saved.values())
-        parts = ", ".join(f"{name} {microseconds(time)} ({percent(time / whole)})" for name, time in r.saved.items())
-        yield "without", f"of {microseconds(whole)}: {parts}, and what is left {microseconds(r.time_us)} ({percent(r.time_us / whole)})"
-        if min(r.saved.values()) < 0:
-            yield "", "below zero: without it the launch takes longer, because warps and CTAs then meet each other in another order"
+    yield from _budget(r)
     if not r.run.flops:
         return
     rate = f"{r.tflops:.4g} TFLOP/s"
@@ -67,6 +64,22 @@ def _result(r: Report) -> Iterator[Line]:
     useful = formulas.useful_share(r.run)
     if useful is not None and useful < 1:
         yield "", f"{percent(useful)} of the tensor work is useful, the rest is padding of the tiles"
+
+
+def _budget(r: Report) -> Iterator[Line]:
+    """What was taken away, each with what it saved; together with the time that is left, the time of the whole machine."""
+    if r.saved is None:
+        return
+    whole = r.time_us + sum(r.saved.values())
+    large = {name: time for name, time in r.saved.items() if abs(time) >= UNSEEN * whole}
+    rest = len(r.saved) - len(large)
+    rows = [*large.items(), *([(plural(rest, "other"), sum(r.saved.values()) - sum(large.values()))] if rest else []), ("what is left", r.time_us)]
+    yield "without", f"of {microseconds(whole)}:"
+    width = max(len(name) for name, _ in rows)
+    for name, time in rows:
+        yield "", f"{name:{width}}  {microseconds(time):>9}  {percent(time / whole):>7}"
+    if min(r.saved.values()) < 0:
+        yield "", "below zero: without it the launch takes longer, because warps and CTAs then meet each other in another order"
 
 
 def _machine(r: Report) -> Iterator[Line]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,3 +97,9 @@ def test_savings_and_rest_are_the_whole_time() -> None:
     left, saved = in_turn(lambda names: times[names], lambda time: time, ["barriers", "launch", "dram-latency"])
     assert (left, saved) == (20, (("launch", 30), ("dram-latency", -5), ("barriers", 55)))
     assert left + sum(part for _, part in saved) == 100
+
+
+def test_the_documentation_lists_the_table() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "launches.md").read_text().partition("## What each cost takes")[2]
+    rows = [line for line in text.splitlines() if line.startswith("| `")]
+    assert rows == [f"| `{name}` | {ablation.sentence} |" for name, ablation in ABLATIONS.items()]
