@@ -177,3 +177,15 @@ def test_one_half_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     one, made, left = both(small, STREAMS["copy"], monkeypatch)
     assert sum(left)
     the_same(one, made)
+
+
+def test_an_exact_run_walks_every_round(spec: GpuSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "stream", lambda *_: pytest.fail("looked for a stream"))
+    for exact in (True, False):
+        begun = begin(copy, Geometry((N // 256, 1, 1), (256, 1, 1), 0), (X, Y, N), spec, exact=exact)
+        begun.loads = ()
+        if exact:
+            begun.execute(values=False)
+        else:
+            with pytest.raises(pytest.fail.Exception):
+                begun.execute(values=False)

@@ -21,15 +21,17 @@ def walk_classes(
     strips: Mapping[int, Strip],
     steps: Mapping[int, Coefs],
     slots: int,
+    exact: bool = False,
 ) -> None:
-    """The whole launch, in waves of `slots` CTAs. size: of the grid; strips: CTA of each class -> its strip; steps: see `affine.Regular`."""
+    """The whole launch, in waves of `slots` CTAs. size: of the grid; strips: CTA of each class -> its strip; steps: see `affine.Regular`; exact: walk
+    every round, also those that are known to be alike."""
     grid = Grid(size, positions(size), class_of(size, classes), steps)
     ctas = len(grid.kind_of)
     kinds = [Kind.of(c, strips[c.cta], min(slots, ctas)) for c in classes]
     _atomics(walk, grid, classes, strips)
     number = np.arange(ctas)
     waves = [groups(walk, grid, kinds, number[first : first + slots]) for first in range(0, ctas, slots)]
-    walk_rounds(walk, kinds, [Round(wave, i) for wave in waves for i in range(max(len(kinds[g.kind].pieces) for g in wave))])
+    walk_rounds(walk, kinds, [Round(wave, i) for wave in waves for i in range(max(len(kinds[g.kind].pieces) for g in wave))], exact)
 
 
 def _atomics(walk: Walk, grid: Grid, classes: Sequence[CtaClass], strips: Mapping[int, Strip]) -> None:

@@ -126,7 +126,7 @@ class Begun:
         wanted = {cta for kept in self.kept for cta in kept}
         second = None if self.exact else again(self.ready, self.args)
         noted = second is not None
-        self.trace = trace = tracer(self.ready, self.args, self.state, sorted(wanted), self.l2 == "warm")
+        self.trace = trace = replace(tracer(self.ready, self.args, self.state, sorted(wanted), self.l2 == "warm"), exact=self.exact)
         if values:
             self.passed = execute_all(self.ready, self.args, wanted, trace, work=noted, **options)
         else:

@@ -48,9 +48,9 @@ class Stream:
         return (i - self.begin) // self.period if self.begin <= i < whole else -1
 
 
-def walk_rounds(walk: Walk, kinds: Sequence[Kind], rounds: Sequence[Round]) -> None:
-    """All of them, as far as they must be walked."""
-    found, i, before = stream(walk, kinds, rounds), 0, np.zeros(0)
+def walk_rounds(walk: Walk, kinds: Sequence[Kind], rounds: Sequence[Round], exact: bool) -> None:
+    """All of them, or as far as they must be walked."""
+    found, i, before = None if exact else stream(walk, kinds, rounds), 0, np.zeros(0)
     while i < len(rounds):
         if found is not None and i == found.begin + found.period:
             before = _counts(walk)

@@ -29,12 +29,13 @@ SMALL = 1 << 13
 @dataclass(frozen=True, slots=True)
 class Tracer:
     """The walks of one launch: the measured one last, before it those that only warm the L2. addresses: see `interp.simt.execute`; sm_of, gpc_of: of
-    each CTA."""
+    each CTA; exact: walk every round."""
 
     walks: tuple[Walk, ...]
     addresses: dict[int, int]
     sm_of: np.ndarray
     gpc_of: np.ndarray
+    exact: bool = False
 
     @property
     def walk(self) -> Walk:
@@ -64,7 +65,7 @@ class Classed:
 
     def walk(self, ready: Ready, tracer: Tracer) -> None:
         for walk in tracer.walks:
-            walk_classes(walk, ready.geometry.grid, self.classes, self.strips, self.regular.steps, ready.slots)
+            walk_classes(walk, ready.geometry.grid, self.classes, self.strips, self.regular.steps, ready.slots, tracer.exact)
         if ready.machine.merge_requests > 1:
             tracer.walk.moved.received = self._received(ready, tracer)
 
