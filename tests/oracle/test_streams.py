@@ -72,6 +72,11 @@ def turned(x, y, n):
         y[i * n + j] = x[j * n + i]
 
 
+@cuda.jit
+def empty():
+    pass
+
+
 @pytest.fixture(scope="module")
 def spec() -> GpuSpec:
     """An L2 that a fraction of the arrays fills."""
@@ -189,3 +194,8 @@ def test_an_exact_run_walks_every_round(spec: GpuSpec, monkeypatch: pytest.Monke
         else:
             with pytest.raises(pytest.fail.Exception):
                 begun.execute(values=False)
+
+
+def test_a_kernel_that_touches_nothing(spec: GpuSpec) -> None:
+    moved, _, _ = walked(spec, [(empty, (100_000,), ())])
+    assert moved[0].missed == moved[0].changed == 0

@@ -62,7 +62,7 @@ def walk_rounds(walk: Walk, kinds: Sequence[Kind], rounds: Sequence[Round], exac
 
 def stream(walk: Walk, kinds: Sequence[Kind], rounds: Sequence[Round]) -> Stream | None:
     """The one in `rounds`; None where there is none that is long enough."""
-    pieces = max(r.piece for r in rounds) + 1
+    pieces = max((r.piece for r in rounds), default=-1) + 1
     longest = pieces if pieces < len(rounds) else LOOP
     for period in range(1, min(longest, len(rounds) // (HEAD + LEAST)) + 1):
         found = Stream(*_alike(kinds, rounds, period, SECTORS * walk.cache.block), period)
