@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from gpusim.errors import GpusimError
-from gpusim.ir.simt.nodes import Geometry
-from gpusim.launch.simt.args import ArraySpec
-from gpusim.launch.simt.run import simulate_simt
+from gpusim.ir.simt.nodes import Arg, Geometry
+from gpusim.launch.protocol import check_options
+from gpusim.launch.simt.args import ArraySpec, describe
+from gpusim.launch.simt.repeats import Repeats
+from gpusim.launch.simt.run import Begun
+from gpusim.launch.simt.state import MemoryState
 from gpusim.probe.plan import Excluded, Plan, Simulation
 from gpusim.spec.device import GpuSpec
 from gpusim.spec.resolve import resolve
@@ -54,8 +58,30 @@ def slope(loop: Loop) -> Simulation:
 
 def run(spec: GpuSpec, kernel: Any, threads: tuple[int, int], args: tuple[Any, ...], shared: int = 0, **options: Any) -> Run:
     """One launch without values. threads: (CTAs, threads of a CTA). options: for `simulate_simt`."""
-    geometry = Geometry((threads[0], 1, 1), (threads[1], 1, 1), shared)
-    return simulate_simt(kernel, geometry, args, spec, values=False, **options).run
+    begun = begin(kernel, Geometry((threads[0], 1, 1), (threads[1], 1, 1), shared), args, spec, **options)
+    begun.execute(values=False)
+    return begun.result().run
+
+
+def begin(
+    kernel: Any,
+    geometry: Geometry,
+    args: Sequence[Any],
+    spec: GpuSpec,
+    *,
+    l2: str = "cold",
+    launch: str = "out",
+    exact: bool = False,
+    state: MemoryState | None = None,
+) -> Begun:
+    """As `launch.simt.run.begin`. Launches of one kernel that lead to the same code are compiled once: probes differ in numbers."""
+    check_options(l2, launch, None)
+    return Begun(_repeats(kernel, describe(args)).prepare(geometry, args, spec, None, None), args, l2, launch, exact, state)
+
+
+@lru_cache(maxsize=32)
+def _repeats(kernel: Any, types: tuple[Arg, ...]) -> Repeats:
+    return Repeats(kernel.program_for(types))
 
 
 def nanoseconds(spec: GpuSpec, kernel: Any, threads: tuple[int, int], args: tuple[Any, ...], shared: int = 0, **options: Any) -> float:
