@@ -163,10 +163,10 @@ def _top(bench: Bench, name: str, unit: str, scale: float, **where: object) -> f
     return max(r.value for r in bench.records.points(name, unit, **where)) * scale
 
 
-def _requests(bench: Bench, inside: bool) -> float:
-    """Hz: one-sector requests of the whole chip, most warps."""
+def _requests(bench: Bench) -> float:
+    """Hz: one-sector requests of the whole chip to L2, most warps."""
     points = bench.records.points("scheduling/latency_hiding", "sector loads/ns", lanes="32 addresses per warp")
-    chosen = [r for r in points if (r.number("footprint") < bench.spec("l2.capacity")) == inside]
+    chosen = [r for r in points if r.number("footprint") < bench.spec("l2.capacity")]
     return _most_warps(chosen).value * 1e9
 
 
@@ -176,17 +176,22 @@ def _most_warps(points: list[Record]) -> Record:
     return max(points, key=lambda r: r.number("warps_per_sm"))
 
 
-#: passes of the loop that latency_hiding times in one launch
-PASSES = 256
+#: bytes of one load of a warp, and how many it makes at once
+LOAD_BYTES, AT_ONCE = 512, 8
 
 
-def _jitter(bench: Bench) -> float:
-    """ns: a step of one warp per SM, less the chase of one thread, less the launch's share."""
-    points = bench.records.points("scheduling/latency_hiding", "sector loads/ns", lanes="1 address per warp", warps_per_sm=1)
-    steps = [r.number("ns_per_step") for r in points if r.number("footprint") >= IN_DRAM]
-    if not steps:
-        raise Missing("no scheduling/latency_hiding over 1 GB")
-    return max(0.0, steps[0] - _chase(bench) * 1e3 / bench.mhz - (bench.spec("launch.overhead") + bench.spec("launch.start")) / PASSES)
+def _spread(bench: Bench) -> float:
+    """ns: mean of an exponential distribution. Of n pieces the latest comes 1 + 1/2 + ... + 1/n of it behind the quickest; a latency holds one mean.
+
+    One SM, one warp: a pass of eight loads less one of one load, and less the way of the seven others into the SM.
+    """
+    points = bench.records.points("bandwidth/stream_vs_inflight", "GB/s", op="read", sms=1, warps_per_sm=1)
+    passes = {r.number("loads16B_per_thread"): r.number("loads16B_per_thread") * LOAD_BYTES / r.value for r in points}
+    if not {1, AT_ONCE} <= passes.keys():
+        raise Missing("no bandwidth/stream_vs_inflight of one warp with one load and with eight")
+    way = (AT_ONCE - 1) * LOAD_BYTES / bench.spec("sm.fill_bytes_per_cycle") * 1e3 / bench.mhz
+    pieces = int(AT_ONCE * LOAD_BYTES // bench.spec("dram.piece"))
+    return max(0.0, passes[AT_ONCE] - passes[1] - way) / sum(1 / k for k in range(2, pieces + 1))
 
 
 def _cp_async(bench: Bench) -> float:
@@ -245,13 +250,11 @@ ROWS: tuple[Row, ...] = (
         lambda b: _stream(b, "read") / b.spec("dram.bandwidth"),
         digits,
     ),
-    Row("dram.mixed_loss", "bandwidth/stream", "1 - copy over read, slopes of long streams", lambda b: 1 - _stream(b, "copy") / _stream(b, "read"), digits),
     Row("dram.latency", STAIRS, "behind the knee near + (far + DRAM) / 2, in a chase that never hits near + far / 2 + DRAM", _dram_latency, digits),
     Row("dram.atom", "latency/dram sequential", "smallest step, over the share of its accesses that miss; a power of two", _atom, whole),
     Row("copy_engines.cp_async_latency", "bandwidth/async_latency", "from L2: cp.async less ld + st.shared", _cp_async, whole),
-    Row("simt.l2_request_rate", "scheduling/latency_hiding", "32 addresses a warp, most warps, footprint in L2", lambda b: _requests(b, True), digits),
-    Row("simt.dram_request_rate", "scheduling/latency_hiding", "32 addresses a warp, most warps, footprint beyond L2", lambda b: _requests(b, False), digits),
-    Row("simt.dram_jitter", "scheduling/latency_hiding", "one warp, one address: a step less a chase of latency/dram and the launch's share", _jitter, digits),
+    Row("simt.l2_request_rate", "scheduling/latency_hiding", "32 addresses a warp, most warps, footprint in L2", _requests, digits),
+    Row("simt.dram_spread", "bandwidth/stream_vs_inflight", "one SM, one warp: eight loads less one, over 1/2 + ... + 1/16", _spread, digits),
     Row("simt.atomic_step", "smem/global_atomic", "red, one word", lambda b: _atomics(b, "one word"), digits),
     Row("simt.atomic_rate", "smem/global_atomic", "red, random words, smallest footprint", lambda b: _atomics(b, "random word"), digits),
 )

@@ -145,10 +145,6 @@ def _b2r(bench: Bench) -> float:
     return bench.records.value("scheduling/barrier", "cycles", kind="barrier.red.popc", warps=1) - sum(_barrier(bench)) - bench.spec("simt.guard_latency")
 
 
-def _fence(bench: Bench, scope: str) -> float:
-    return bench.records.value("latency/atomic", "cycles", op=f"fence_{scope}_after_st")
-
-
 def _constant(bench: Bench, instr: str, largest: bool = False) -> float:
     """Cycles at the smallest footprint, which any cache holds, or at the largest."""
     pick = max if largest else min
@@ -245,8 +241,6 @@ ROWS: tuple[Row, ...] = (
     Row("simt.latency.LDL", "latency/local", "128 bytes", lambda b: b.records.value("latency/local", "cycles", bytes=128), whole_cycles),
     Row("simt.latency.ATOMS", "smem/shared_atomic", "dependent, lanes on one word: intercept", _atoms, whole_cycles),
     Row("simt.latency.ATOMS_CAST_SPIN", "latency/atomic", "shared_cas", lambda b: b.records.value("latency/atomic", "cycles", op="shared_cas"), whole_cycles),
-    Row("simt.gap.MEMBAR", "latency/atomic", "fence_cta_after_st", lambda b: _fence(b, "cta"), whole),
-    Row("simt.gap.ERRBAR", "latency/atomic", "fence_gpu_after_st less fence_cta_after_st", lambda b: _fence(b, "gpu") - _fence(b, "cta"), whole),
     Row("simt.pipe_change", "alu/mufu_rcp_then_fadd", "half of the latency beyond that of xu and fma", _pipe_change, whole_cycles),
     Row("simt.latency.LDSM", "smem/ldmatrix_x4", "latency less three wavefronts, alu and two changes of pipe", _matrix_load, whole_cycles),
     Row("simt.guard_latency", "alu/__expf", "latency, less three of fma, one of xu and three changes of pipe", _guard, whole_cycles),

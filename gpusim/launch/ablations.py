@@ -72,7 +72,7 @@ ABLATIONS: dict[str, Ablation] = {
     "far-half": Ablation("both halves of L2 are as near as the own one", fields=_all(0.0, "far_latency")),
     "l2-misses": Ablation(
         "every request finds its data in the near half of L2",
-        fields=(*_all(0.0, "dram_latency", "dram_spread", "far_latency", "dram_mixed_loss"), ("dram_rate", UNLIMITED)),
+        fields=(*_all(0.0, "dram_latency", "dram_spread", "far_latency"), ("dram_rate", UNLIMITED)),
         misses=False,
     ),
     "l2-bandwidth": Ablation(

@@ -58,7 +58,9 @@ class Chip(Part):
     merge_requests: Count = Field(description="SMs of one GPC whose requests for a line in flight are served by one L2 request (1: none)")
     merge_window: Cycles = Field(description="how long after an L2 hit was requested another SM of the GPC may still join it, without queueing")
     merge_together: Fraction = Field(description="share of the requests that could merge which do, while CTAs run in step (thread kernels)")
-    merge_steps: Annotated[float, Field(gt=0)] = Field(description="steps of its loop after which a CTA that shares its SM has drifted away from the others (thread kernels)")
+    merge_steps: Annotated[float, Field(gt=0)] = Field(
+        description="steps of its loop after which a CTA that shares its SM has drifted away from the others (thread kernels)"
+    )
     merge_queue_share: Fraction = Field(description="share of a request's wait for L2 bandwidth during which another SM of the GPC may still join it")
 
 
@@ -136,11 +138,12 @@ class Simt(Part):
     cold_start: Cycles = Field(description="the same before the first instruction of the launch on an SM; part of launch.start")
     cold_line: Cycles = Field(gt=0, description="for each 128 bytes of code, what the first warps of a launch wait for them, up to launch.cold_fetch")
     l2_request_rate: Hertz = Field(description="lines from which L2 serves sectors per second, whole chip, when each request wants one sector")
-    dram_request_rate: Hertz = Field(description="lines that DRAM opens per second, whole chip, when each request wants one sector")
     l2_wait: Nanoseconds = Field(description="service time in the mean wait of a request for L2 behind other SMs' requests, M/D/1")
     dram_wait: Nanoseconds = Field(description="the same for DRAM")
     page: Cycles = Field(description="for each page of memory beyond the first that a request to DRAM touches")
-    dram_spread: Nanoseconds = Field(description="standard deviation of the time that a piece of a row takes from DRAM, exponentially distributed above the quickest: banks, refresh")
+    dram_spread: Nanoseconds = Field(
+        description="standard deviation of the time that a piece of a row takes from DRAM, exponentially distributed above the quickest: banks, refresh"
+    )
     atomic_latency: Cycles = Field(description="what an atomic takes longer than a load that hits at the line's home")
     atomic_step: Hertz = Field(
         description="steps of atomics per second in one slice of L2: lanes on one word one after the other, different words of a sector together"
@@ -225,7 +228,6 @@ class Dram(Part):
     stacks: Count = Field(description="stacks of DRAM dies")
     channels: Count = Field(description="channels in use, all stacks together; each is two pseudo-channels, which share the bandwidth evenly")
     efficiency: Fraction = Field(description="share of the pin bandwidth that long reads reach")
-    mixed_loss: Fraction = Field(description="share of the bandwidth lost to turnaround when half of the traffic is writes")
     latency: Nanoseconds = Field(description="added to an L2 access that misses at the line's home")
     burst_spread: Nanoseconds = Field(description="how much later than the mean the last line of a burst of many lines arrives (banks, refresh)")
     atom: Bytes = Field(gt=0, description="smallest piece read: two bursts")

@@ -48,7 +48,6 @@ class SimtCosts:
     cold_start: float
     cold_line: float
     l2_request_rate: float
-    dram_request_rate: float
     l2_wait: float
     dram_wait: float
     page: float
@@ -152,7 +151,6 @@ class Machine:
     l2_read_rate: float
     l2_write_rate: float
     dram_rate: float
-    dram_mixed_loss: float
     dram_latency: float
     dram_spread: float
     dram_atom: int
@@ -187,7 +185,7 @@ class Machine:
 
 
 def _simt(simt: Simt, hz: float) -> SimtCosts:
-    given = {name: getattr(simt, name) / hz for name in ("l2_request_rate", "dram_request_rate", "atomic_step", "atomic_rate")}
+    given = {name: getattr(simt, name) / hz for name in ("l2_request_rate", "atomic_step", "atomic_rate")}
     ns = hz * 1e-9
     given |= {name: getattr(simt, name) * ns for name in ("l2_wait", "dram_wait", "dram_spread")}
     same = {name: getattr(simt, name) for name in SimtCosts.__dataclass_fields__ if name not in given}
@@ -280,7 +278,6 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         l2_read_rate=l2.read_bandwidth / hz,
         l2_write_rate=l2.write_bandwidth / hz,
         dram_rate=dram.bandwidth * dram.efficiency / hz,
-        dram_mixed_loss=dram.mixed_loss,
         dram_latency=dram.latency * ns,
         dram_spread=dram.burst_spread * ns,
         dram_atom=dram.atom,

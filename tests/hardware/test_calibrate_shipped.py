@@ -20,7 +20,7 @@ WIDE = {
     "dram.activate_window": (0.03, "the base has whole nanoseconds"),
     "dram.open_share": (0.04, "the base weighs the records of strides too"),
     "l2.slice_spread": (0.04, "the base has whole cycles"),
-    "dram.mixed_loss": (0.05, "the base has two digits"),
+    "simt.dram_spread": (0.07, "the base was fitted by simulating the loads, which slices of L2 spread as well"),
 }
 
 #: the rest
