@@ -130,7 +130,7 @@ def test_a_breach_is_noticed(law: str) -> None:
         check(replace(run, **BREACHES[law](run)), counts, None)
 
 
-@pytest.mark.parametrize(("gpu", "dtype"), [("v100", "bf16"), ("a100", "fp64")])
+@pytest.mark.parametrize(("gpu", "dtype"), [("v100", "bf16"), ("v100", "fp64")])
 def test_a_format_that_the_device_lacks(gpu: str, dtype: str) -> None:
     with pytest.raises(GpusimError, match=f"no unit of this GPU multiplies {dtype}"):
         simulate(gemm(256, 256, 256, dtype=dtype), load_spec(gpu))

@@ -39,6 +39,8 @@ def _tile(m: int, n: int, k: int, warps: int = 4, of: str = "bf16") -> Tile:
         (HOPPER, _tile(128, 128, 32, 4, "fp32"), "simt"),
         (AMPERE, _tile(128, 128, 64), "mma.sync"),
         (AMPERE, _tile(128, 128, 64, 8, "tf32"), "mma.sync"),
+        (AMPERE, _tile(64, 64, 32, 4, "fp64"), "mma.sync"),
+        (HOPPER, _tile(64, 64, 32, 4, "fp64"), "mma.sync"),
         (VOLTA, _tile(64, 64, 32, 4, "fp16"), "mma.sync"),
         (VOLTA, _tile(64, 64, 32, 4, "fp32"), "simt"),
     ],
@@ -47,7 +49,7 @@ def test_the_unit_that_is_chosen(machine: Machine, tile: Tile, kind: str) -> Non
     assert choose(tile, machine) == kind
 
 
-@pytest.mark.parametrize(("machine", "of", "known"), [(VOLTA, "bf16", "fp16, fp32"), (VOLTA, "tf32", "fp16, fp32"), (HOPPER, "fp64", "bf16, fp16, fp32, tf32")])
+@pytest.mark.parametrize(("machine", "of", "known"), [(VOLTA, "bf16", "fp16, fp32"), (VOLTA, "tf32", "fp16, fp32"), (VOLTA, "fp64", "fp16, fp32")])
 def test_a_format_that_the_gpu_lacks(machine: Machine, of: str, known: str) -> None:
     with pytest.raises(GpusimError) as caught:
         choose(_tile(64, 64, 64, of=of), machine)

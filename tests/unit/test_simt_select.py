@@ -351,4 +351,5 @@ def test_given_registers_prevail_and_the_rest_spills() -> None:
     free = m.select()
     tight = select(cfg.build(m.program(max_registers=24)))
     assert free.registers > 38 and free.spills == 0
-    assert tight.registers == 24 and 0 < tight.spills <= free.registers - 24
+    assert tight.registers == 24
+    assert free.registers - 24 < tight.spills <= 3 * len(values), "each value, and the two words of its address"

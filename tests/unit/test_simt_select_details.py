@@ -6,9 +6,13 @@ from collections import Counter
 
 import pytest
 
-from gpusim.ir.simt.nodes import Reg
+from gpusim.ir.simt.facts import LaunchFacts
+from gpusim.ir.simt.nodes import Geometry, Reg
+from gpusim.lower.simt import cfg
 from gpusim.lower.simt.code import Code
 from gpusim.lower.simt.registers import FREE, resident
+from gpusim.lower.simt.select import select
+from gpusim.lower.simt.vectorise import vectorise
 from tests.unit.test_simt_select import Maker, f32, i32
 
 
@@ -83,6 +87,12 @@ def loads(count: int, *, together: bool) -> Maker:
     return m
 
 
+def in_ctas(count: int, warps: int, **extra: int) -> Code:
+    """`loads` one after the other, selected for CTAs of so many warps."""
+    program = loads(count, together=False).program(**extra)
+    return select(vectorise(cfg.build(program)), LaunchFacts(Geometry((1, 1, 1), (32 * warps, 1, 1))))
+
+
 def ahead(code: Code) -> int:
     """Loads in front of the first use."""
     rows = opcodes(code)
@@ -96,8 +106,16 @@ def test_few_loads_all_go_ahead() -> None:
 
 def test_fewer_loads_go_ahead_where_that_lets_more_warps_be_resident() -> None:
     code = loads(60, together=False).select()
-    assert resident(code.registers) == 64 > resident(60)
+    assert resident(code.registers) > resident(60)
     assert 4 <= ahead(code) < FREE
+
+
+def test_more_loads_go_ahead_where_fewer_make_no_room_for_another_cta() -> None:
+    """With 32 warps a CTA one CTA fits in either order, with 8 more of them fit where fewer loads go ahead."""
+    large, small = in_ctas(60, 32), in_ctas(60, 8)
+    assert ahead(large) > FREE > ahead(small)
+    assert resident(large.registers) // 32 == resident(small.registers) // 32 == 1
+    assert resident(large.registers) // 8 < resident(small.registers) // 8
 
 
 def test_all_loads_go_ahead_where_no_order_lets_more_warps_be_resident() -> None:
@@ -106,5 +124,10 @@ def test_all_loads_go_ahead_where_no_order_lets_more_warps_be_resident() -> None
 
 
 def test_an_order_that_fits_a_limit_goes_before_spills() -> None:
-    free, tight = loads(24, together=False).select(), loads(24, together=False).select(max_registers=24)
-    assert free.registers > 24 >= tight.registers and tight.spills == 0 and ahead(tight) < ahead(free)
+    free, tight = in_ctas(60, 32), in_ctas(60, 32, max_registers=40)
+    assert free.registers > 40 >= tight.registers and tight.spills == 0 and ahead(tight) < ahead(free)
+
+
+def test_what_no_order_fits_spills() -> None:
+    tight = in_ctas(60, 32, max_registers=24)
+    assert tight.registers == 24 and tight.spills > 0
