@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpusim.devices.simt import sm as sm_module
-from gpusim.devices.simt.memory import Surroundings
+from gpusim.devices.simt.memory import DRAM, NEAR, Surroundings
 from gpusim.devices.simt.result import SmRun
 from gpusim.devices.simt.sm import run_sm
 from gpusim.errors import GpusimError
@@ -168,7 +168,7 @@ def programs(draw: st.DrawFn) -> tuple[Code, list[CtaPath], int]:
 
 def result(given_: tuple[Code, list[CtaPath], int]) -> SmRun:
     program, ctas, slots = given_
-    return run_sm(program, ctas, slots, machine(), Surroundings(132, lambda s: "dram" if s % 2 else "l2"))
+    return run_sm(program, ctas, slots, machine(), Surroundings(active_sms=132, where=lambda s: DRAM if s % 2 else NEAR))
 
 
 @settings(max_examples=60, deadline=None)

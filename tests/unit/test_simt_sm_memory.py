@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from gpusim.devices.simt.memory import MemoryPath, Surroundings
+from gpusim.devices.simt.memory import DRAM, FAR, FAR_DRAM, FAR_FLYING, FLYING, NEAR, PAGE, MemoryPath, Surroundings
 from gpusim.devices.simt.sm import run_sm
+from gpusim.engine.noise import tail
 from gpusim.lower.simt.code import Code, Instr
-from gpusim.parts.crowded import CrowdedServer, slowest
+from gpusim.parts.crowded import CrowdedServer
 from gpusim.parts.icache import InstructionCache, spans_of
 from gpusim.parts.l1 import SectoredL1
+from gpusim.parts.noc import offsets
 from gpusim.trace.simt import Touch
 from tests.unit.simt_code import ALL, code, cta, machine, warp
 
@@ -49,7 +51,6 @@ def test_a_crowded_server_queues_and_waits_longer_when_it_is_busier() -> None:
         server = CrowdedServer(10.0)
         waits.append(max(server.book(t, 8) - t for t in range(0, 20000, gap)))
     assert waits == sorted(waits) and waits[0] < 9 < waits[2]
-    assert slowest(1) == 1 and slowest(4) == pytest.approx(25 / 12)
 
 
 def test_code_at_hand_is_found_again_and_long_code_pushes_it_out() -> None:
@@ -59,16 +60,47 @@ def test_code_at_hand_is_found_again_and_long_code_pushes_it_out() -> None:
     assert spans_of([3, 0, 9], 8) == [(0, 1), (0, 1), (0, 2)]
 
 
-def test_latencies_of_the_levels() -> None:
+def test_latencies_in_the_sm() -> None:
     m = machine()
-    hit = Touch(0, 32, (0, 1, 2, 3))
-    assert step("LDG", hit) == pytest.approx(m.l1_latency)
+    assert step("LDG", Touch(0, 32, (0, 1, 2, 3))) == pytest.approx(m.l1_latency)
     assert step("LDS", Touch(0, 32, (), 1)) == m.shared_latency
+
+
+@pytest.mark.parametrize("level", [NEAR, FAR, DRAM, FAR_DRAM, FLYING, FAR_FLYING])
+def test_latencies_of_the_levels(level: int) -> None:
+    """Dependent loads of a line each: a hit, how far this SM is from its slice, the far half, DRAM and how late its piece comes."""
+    m = machine()
     spread = [Touch(0, 32, (4000 * i,)) for i in range(9)]
-    for where, latency in (("l2", m.l2_latency), ("dram", m.l2_latency + m.far_latency / 2 + m.dram_latency)):
-        memory = Surroundings(1, lambda _s, level=where: level)  # type: ignore[misc]
-        took = time_of("LDG", *spread, memory=memory) - time_of("LDG", spread[0], memory=memory)
-        assert took / 8 == pytest.approx(latency, rel=0.02)
+    memory = Surroundings(where=lambda _s: level)
+    took = time_of("LDG", *spread, memory=memory) - time_of("LDG", spread[0], memory=memory)
+    far = m.far_latency if level in (FAR, FAR_DRAM, FAR_FLYING) else 0.0
+    expected = sum(m.l2_latency + offsets(m, 0)(s >> 2) + far for (s,) in (t.sectors for t in spread[1:]))
+    if level not in (NEAR, FAR):
+        pieces = [s * m.sector // m.dram.piece for (s,) in (t.sectors for t in spread[1:])]
+        expected += sum(m.dram_latency + m.simt.dram_spread * (tail(piece) - 1.0) for piece in pieces)
+    assert took == pytest.approx(expected, rel=0.01)
+
+
+def test_a_load_waits_for_the_latest_of_its_pieces_and_for_each_page() -> None:
+    m = machine()
+    piece, page = m.dram.piece // m.sector, PAGE // m.sector
+    load_of = {n: [Touch(0, 32, tuple(piece * (n * i + k) for k in range(n))) for i in range(64)] for n in (1, 8)}
+    mean = {}
+    for n, touches in load_of.items():
+        path = MemoryPath(m, Surroundings(where=lambda _s: DRAM))
+        mean[n] = sum(path.load(t, 1e5 * i)[0] - 1e5 * i for i, t in enumerate(touches)) / len(touches)
+    later = m.simt.dram_spread * sum(1 / k for k in range(2, 9))
+    assert mean[8] - mean[1] == pytest.approx(later, rel=0.25)
+    one, four = (MemoryPath(m, Surroundings(where=lambda _s: DRAM)).load(Touch(0, 32, t), 0.0)[0] for t in ((0,), tuple(page * k for k in range(4))))
+    assert four - one >= 3 * m.simt.page - 2 * m.noc.spread
+
+
+def test_what_is_on_its_way_takes_no_time_of_dram() -> None:
+    m = machine()
+    levels = {level: MemoryPath(m, Surroundings(where=lambda _s, level=level: level, per_read=50.0)) for level in (DRAM, FLYING)}  # type: ignore[misc]
+    late = {level: [path.load(Touch(0, 32, (4000 * i,)), 0.0)[0] for i in range(40)][-1] for level, path in levels.items()}
+    assert (levels[DRAM].dram_sectors, levels[FLYING].dram_sectors) == (40, 0)
+    assert 40 * 50.0 <= late[DRAM] - late[FLYING] <= 40 * 50.0 + 4.5 * m.simt.dram_wait + 1e-6
 
 
 @pytest.mark.parametrize("waves", [1, 2, 4, 8, 16])
@@ -91,21 +123,23 @@ def test_a_request_takes_a_cycle_for_each_line() -> None:
     assert step("LDG", far) - step("LDG", near) == pytest.approx(7, abs=0.01)
 
 
-def streams(sms: int, where: str) -> float:
+def streams(sms: int, where: int) -> float:
     """Cycles of many independent loads of full lines."""
+    m = machine()
     program = code([Instr("LDG", (i,), (99,), 1, i) for i in range(32)] + [Instr("FADD", (100,), (i,), 2) for i in range(32)])
     paths = [warp((0, ALL, tuple(Touch(i, 32, tuple(range(s := 4 * (w * 32 + i), s + 4))) for i in range(32)))) for w in range(32)]
-    return run_sm(program, [cta(*paths)], 1, machine(), Surroundings(sms, lambda _s: where)).cycles
+    around = Surroundings(active_sms=sms, where=lambda _s: where, per_read=sms * m.sector / m.dram_rate)
+    return run_sm(program, [cta(*paths)], 1, m, around).cycles
 
 
 def test_an_sm_gets_its_share_and_never_more() -> None:
     m = machine()
     data = 32 * 32 * 128
-    assert streams(1, "l2") >= data / m.fill_rate
+    assert streams(1, NEAR) >= data / m.fill_rate
     for sms in (33, 66, 132):
-        assert streams(sms, "dram") >= data * sms / m.dram_rate
-        assert streams(sms, "dram") == pytest.approx(data * sms / m.dram_rate, rel=0.2, abs=2500)
-    times = [streams(s, "dram") for s in (1, 33, 66, 132)]
+        dram, l2 = data * sms / m.dram_rate, data * sms / m.l2_read_rate
+        assert dram <= streams(sms, DRAM) <= dram + l2 + 2500, "all are asked for at once: they wait for L2, then for DRAM"
+    times = [streams(s, DRAM) for s in (1, 33, 66, 132)]
     assert times == sorted(times)
 
 
@@ -125,7 +159,7 @@ def test_stores_leave_at_their_rate_and_a_warp_drains_before_it_ends() -> None:
 def test_a_wait_for_copies_is_for_the_groups_named() -> None:
     head = [Instr("LDGSTS", (), (9,), 1, 0), Instr("LDGDEPBAR", (), (), 1), Instr("LDGSTS", (), (9,), 1, 1), Instr("LDGDEPBAR", (), (), 1)]
     touches = (Touch(0, 32, (0, 1, 2, 3)), Touch(1, 32, (400, 401)))
-    far = Surroundings(1, lambda s: "dram" if s >= 400 else "l2")
+    far = Surroundings(where=lambda s: DRAM if s >= 400 else NEAR)
     ends = [
         run_sm(code([*head, Instr("DEPBAR", (), (), 1, None, n), Instr("NOP", (), (), 2)]), [cta(warp((0, ALL, touches)))], 1, machine(), far).cycles
         for n in (2, 1, 0)
@@ -142,10 +176,11 @@ def test_lanes_without_an_address_cost_nothing_in_memory() -> None:
     assert run.cycles < 20 and run.wavefronts == 0
 
 
-def test_one_word_is_changed_so_often_a_second_by_all_sms() -> None:
+@pytest.mark.parametrize("one_slice", [True, False])
+def test_words_are_changed_so_often_a_second_by_all_sms(one_slice: bool) -> None:
+    """32 lanes on one word: steps of the slice where it lies; with other SMs at other slices, steps of all slices."""
     m = machine()
-    path = MemoryPath(m, Surroundings(132))
-    touch = Touch(0, 32, (0,), 1, 32)
-    ends = [path.atomic(touch, 0.0) for _ in range(2)]
-    per_ns = 132 * 32 / (ends[1] - ends[0]) * m.clock_hz * 1e-9
-    assert per_ns == pytest.approx(1.365, rel=0.02)
+    rate = m.simt.atomic_step if one_slice else m.simt.atomic_rate
+    path = MemoryPath(m, Surroundings(active_sms=132, per_step=132 / rate if one_slice else 0.0))
+    ends = [path.atomic(Touch(0, 32, (0,), 1, 32), 0.0) for _ in range(2)]
+    assert 132 * 32 / (ends[1] - ends[0]) == pytest.approx(rate, rel=0.05)
