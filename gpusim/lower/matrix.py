@@ -35,7 +35,7 @@ class Tile:
 
 
 def choose(tile: Tile, machine: Machine) -> str:
-    """"wgmma", "mma.sync" or "simt" (fp32 on the FMA pipe). GpusimError if the device multiplies no such format."""
+    """One of "wgmma", "mma.sync", "simt" (fp32 on the FMA pipe). GpusimError if the device multiplies no such format."""
     fmt = tile.dtype.matrix
     if machine.wgmma and fmt in machine.wgmma.fma_per_cycle and _takes_warpgroups(tile):
         return "wgmma"

@@ -22,9 +22,7 @@ class Touched:
 
 
 @lru_cache(maxsize=4096)
-def touch(
-    offset: int, rows: int, row_bytes: int, pitch_bytes: int, piece: int, sector: int, line: int, tile: tuple[int, int] | None = None
-) -> Touched:
+def touch(offset: int, rows: int, row_bytes: int, pitch_bytes: int, piece: int, sector: int, line: int, tile: tuple[int, int] | None = None) -> Touched:
     """Rows of `row_bytes` at distance `pitch_bytes`, the first at byte `offset` of a line; a lane takes `piece` bytes.
 
     `tile` = (rows, bytes of a row) of the whole tile, where an edge cuts it: lanes are laid out over the whole tile, and those

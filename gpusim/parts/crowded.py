@@ -41,5 +41,3 @@ class CrowdedServer:
         self.free = end = max(end, self.fair - self.window / 4.0)
         used = self.load if self.load < _FULLEST else _FULLEST
         return end + self.wait * used / (2.0 - 2.0 * used)
-
-

@@ -62,4 +62,3 @@ SCHEDULING_POINTS: tuple[Point, ...] = tuple(
     ("cluster_barrier", {"arrive": arrive, "cluster": size, "warps_per_cta": 4}) for arrive in cluster.MEETING for size in (1, 2, 4, 8, 16)
 )
 SCHEDULING_CURVES = (Curve("Barriers of a cluster", "cluster_barrier", "cluster", "CTAs of the cluster", "cycles", ("arrive", "warps_per_cta")),)
-

@@ -50,7 +50,11 @@ _CONSTANT = frozenset(("LDC", "ULDC"))
 WAIT, SHORT, LONG, IMC = (REASONS.index(r) for r in ("wait", "short_scoreboard", "long_scoreboard", "imc_miss"))
 
 #: why a warp waits behind an instruction after which it cannot go on at once; else it is "wait"
-_GAP_REASON = {"BRA": "branch_resolving", "BSYNC": "branch_resolving", "MEMBAR": "membar", "MEMBAR.SYS": "membar", "ERRBAR": "membar", "CGAERRBAR": "membar", "NANOSLEEP": "sleeping"}
+_GAP_REASON = {
+    **dict.fromkeys(("BRA", "BSYNC"), "branch_resolving"),
+    **dict.fromkeys(("MEMBAR", "MEMBAR.SYS", "ERRBAR", "CGAERRBAR"), "membar"),
+    "NANOSLEEP": "sleeping",
+}
 
 #: bytes of a machine instruction
 CODE_BYTES = 16

@@ -113,7 +113,8 @@ class MemoryPath:
         self.l2_received += len(sectors) * received
         where = self.where
         levels = [where(s) for s in sectors]
-        done = self.l2.book(t, max(len(sectors) * max(self.per_filled, self.per_sector * received), lines * self.per_request * received)) + self.l2_latency + max(map(self.offset, touched))
+        through = self.l2.book(t, max(len(sectors) * max(self.per_filled, self.per_sector * received), lines * self.per_request * received))
+        done = through + self.l2_latency + max(map(self.offset, touched))
         worst = max(levels)
         if worst == NEAR:
             return done

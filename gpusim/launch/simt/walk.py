@@ -52,8 +52,8 @@ class Moved:
 
 
 class Walk:
-    """One launch on its way through `cache`. accesses: of the code; half_of: L2 half of each CTA; wanted: CTAs whose levels are kept; drift: steps of a loop after
-    which CTAs are no longer in step, if they do not stay so."""
+    """One launch on its way through `cache`. accesses: of the code; half_of: L2 half of each CTA; wanted: CTAs whose levels are kept; drift: steps
+    of a loop after which CTAs are no longer in step, if they do not stay so."""
 
     def __init__(self, cache: SectoredL2, accesses: Sequence[Access], half_of: Array, wanted: Iterable[int], drift: float | None = None) -> None:
         self.cache, self.half_of = cache, half_of
