@@ -16,9 +16,9 @@ from gpusim.spec.resolve import Machine
 from gpusim.trace.simt import Touch
 
 if TYPE_CHECKING:
+    from gpusim.devices.simt.barriers import Cta
     from gpusim.devices.simt.costs import Issue
     from gpusim.devices.simt.shared import SharedPipe
-    from gpusim.devices.simt.sm import Cta
     from gpusim.devices.simt.subcore import SubCore, Warp
 
 _LONG = REASONS.index("long_scoreboard")

@@ -153,23 +153,7 @@ def _issue(
     near = (*(r for r in needs if r not in far), *awaited)
     behind_it = REASONS.index(_GAP_REASON.get(instr.op, "wait"))
     gap = simt.branch if instr.op == "BRA" else hold if instr.op in WARPGROUP else simt.gap.get(instr.op, 1.0)
-    return (
-        kind,
-        pipe,
-        other,
-        hold,
-        latency,
-        instr.dst,
-        near,
-        far,
-        number,
-        first,
-        again,
-        gap,
-        instr,
-        behind_it,
-        goes_on,
-    )
+    return kind, pipe, other, hold, latency, instr.dst, near, far, number, first, again, gap, instr, behind_it, goes_on
 
 
 def _hold(instr: Instr, pipe: str, machine: Machine) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import nextafter
 
-from gpusim.devices.simt.asynchronous import AsyncUnit, Mbarrier
+from gpusim.devices.simt.asynchronous import AsyncUnit
+from gpusim.devices.simt.barriers import Barriers, Cta
 from gpusim.devices.simt.costs import (
     ASYNC,
     BARRIER,
@@ -23,9 +24,10 @@ from gpusim.devices.simt.costs import (
     caches,
     compile_code,
 )
+from gpusim.devices.simt.ledger import line_costs
 from gpusim.devices.simt.matrix import Products
 from gpusim.devices.simt.memory import MemoryPath, Surroundings
-from gpusim.devices.simt.result import REASONS, CtaTimes, LineCost, Moment, SmRun
+from gpusim.devices.simt.result import REASONS, CtaTimes, Moment, SmRun
 from gpusim.devices.simt.room import Room, covered, places
 from gpusim.devices.simt.shared import SharedPipe
 from gpusim.devices.simt.spin import Spin
@@ -35,8 +37,8 @@ from gpusim.lower.simt.code import Code
 from gpusim.spec.resolve import Machine
 from gpusim.trace.simt import CtaPath
 
-_BARRIER_STALL, _DRAIN, _LONG, _BRANCH, _MATH, _MIO, _LG, _NO_INSTRUCTION = (
-    REASONS.index(r) for r in ("barrier", "drain", "long_scoreboard", "branch_resolving", "math_pipe_throttle", "mio_throttle", "lg_throttle", "no_instruction")
+_DRAIN, _LONG, _BRANCH, _MATH, _MIO, _LG, _NO_INSTRUCTION = (
+    REASONS.index(r) for r in ("drain", "long_scoreboard", "branch_resolving", "math_pipe_throttle", "mio_throttle", "lg_throttle", "no_instruction")
 )
 _LG_OPS = frozenset(("LDG", "STG", "LDL", "STL", "ATOMG", "RED"))
 
@@ -65,19 +67,6 @@ def run_sm(
     return Sm(compile_code(code, machine), ctas, ctas_per_sm, machine, memory or Surroundings(), room, timeline).run(code)
 
 
-class Cta:
-    """A CTA in its slot. waiting: warps at a barrier; phases: its mbarriers by their place in shared memory."""
-
-    __slots__ = ("number", "start", "alive", "waiting", "arrived", "end", "gone", "phases")
-
-    def __init__(self, number: int, start: float, warps: int) -> None:
-        self.number, self.start, self.alive = number, start, warps
-        self.waiting: list[tuple[Warp, SubCore, float]] = []
-        self.arrived = 0.0
-        self.end = self.gone = start
-        self.phases: dict[int, Mbarrier] = {}
-
-
 class Sm:
     """State of the run. `why`, `stalls`, `waited`, `throttle` are what the sub-cores read and write in their loop;
     woken: warps of other sub-cores became ready just now, so that the one that runs must look who is next."""
@@ -92,7 +81,8 @@ class Sm:
         self.throttle = [_MIO if name in ("lsu", "adu") else _MATH for name in PIPES]
         self.memory = MemoryPath(machine, around)
         self.pipe = SharedPipe(machine, self.memory, compiled.position)
-        self.asynchronous = AsyncUnit(machine, self.memory, self.pipe, self._resume)
+        self.barriers = Barriers(self, machine)
+        self.asynchronous = AsyncUnit(machine, self.memory, self.pipe, self.barriers.resume)
         self.subcores = [SubCore(self) for _ in range(machine.subcores)]
         self.products = Products(machine)
         self.cores = {id(c): i for i, c in enumerate(self.subcores)}
@@ -100,9 +90,6 @@ class Sm:
         self.population = [0] * machine.subcores
         self.branch, self.diverged, self.switch = simt.branch, simt.branch + simt.split, simt.side_switch
         self.cross = simt.pipe_change
-        self.fence = sum(simt.gap.get(op, 1.0) for op in ("MEMBAR", "ERRBAR")) + machine.l2_latency
-        self.gathered: list[Cta] = []
-        self.barrier_base, self.barrier_step, self.barrier_free = simt.barrier, machine.barrier_per_warp, 0.0
         self.between = max(machine.cta_change, 0.0)
         self.dispatch = machine.per_cta * around.active_sms
         self.dispatched = self.starting = -INF
@@ -138,7 +125,7 @@ class Sm:
         A barrier takes its time behind the last arrival, and a new CTA the time of a change of CTAs behind the last exit.
         """
         far = limit + self.between if self.upcoming is not None else INF
-        return min(far, limit + self.barrier_base) if core.parked else far
+        return min(far, limit + self.barriers.base) if core.parked else far
 
     def _launch(self, t: float) -> None:
         """Start the next CTA, not before t."""
@@ -203,7 +190,7 @@ class Sm:
     def shared(self, core: SubCore, warp: Warp, ins: Issue, t: float) -> bool:
         """Issue an instruction that the SM's shared parts execute. True: the warp waits for others and comes back later."""
         if ins[0] in (BARRIER, GRID, CLUSTER):
-            self._arrive(core, warp, ins, t)
+            self.barriers.arrive(core, warp, ins, t, self.owner[warp.age])
             return True
         if ins[0] == ASYNC:
             return self.asynchronous.issue(core, warp, ins, t, self.owner[warp.age])
@@ -233,47 +220,6 @@ class Sm:
             regs[d] = done
         return False
 
-    def _arrive(self, core: SubCore, warp: Warp, ins: Issue, t: float) -> None:
-        cta = self.owner[warp.age]
-        self.barrier_free = cta.arrived = max(self.barrier_free, t) + self.barrier_step
-        for d in ins[5]:
-            warp.regs[d] = t
-        cta.waiting.append((warp, core, t))
-        core.parked += 1
-        if len(cta.waiting) == cta.alive:
-            self._meet(cta)
-
-    def _meet(self, cta: Cta) -> None:
-        """All warps of the CTA are at a barrier. At one of the grid it waits for the other CTAs; those of other SMs do as these do."""
-        first = cta.waiting[0][0].ins
-        if first[0] != GRID:
-            self._release(cta, cta.arrived + (self.barrier_base if first[0] == BARRIER else self.asynchronous.barrier(first[12].bits)))
-            return
-        self.gathered.append(cta)
-        if len(self.gathered) == self.running:
-            together, self.gathered = self.gathered, []
-            last = max(c.arrived for c in together)
-            now = last + self.barrier_base + 2 * self.fence + self.memory.grid_barrier(len(together))
-            for one in together:
-                self._release(one, now)
-
-    def _release(self, cta: Cta, now: float) -> None:
-        waiting, cta.waiting = cta.waiting, []
-        self.woken = True
-        for warp, core, t in waiting:
-            core.parked -= 1
-            core.advance(warp, t, now - t, _BARRIER_STALL)
-            if warp.ready < core.time:
-                core.time = warp.ready
-
-    def _resume(self, warp: Warp, core: SubCore, since: float, now: float, why: int) -> None:
-        """A warp that waited alone since `since` goes on."""
-        self.woken = True
-        core.parked -= 1
-        core.advance(warp, since, now - since, why)
-        if warp.ready < core.time:
-            core.time = warp.ready
-
     def _exit(self, warp: Warp, t: float) -> None:
         cta = self.owner.pop(warp.age)
         end = max(t + 1, warp.drained)
@@ -290,7 +236,7 @@ class Sm:
             if self.room is None:
                 self._launch(cta.end + self.between)
         elif cta.waiting and len(cta.waiting) == cta.alive:
-            self._meet(cta)
+            self.barriers.meet(cta)
         while self.room is not None and self.upcoming is not None and self._fits(self.room, self.upcoming):
             self._launch(end + self.between)
 
@@ -311,7 +257,7 @@ class Sm:
             instructions=issued,
             stalls={name: v for name, v in zip(REASONS, self.stalls, strict=True) if v},
             warp_cycles=self.life,
-            lines=self._lines(),
+            lines=line_costs(self.compiled, self.passes, self.lanes, self.waited),
             busy={name: v for name, v in zip(PIPES, busy, strict=True) if v},
             wavefronts=self.pipe.busy,
             l1_hits=self.memory.l1.hits,
@@ -322,18 +268,3 @@ class Sm:
             active=covered((c.start - self.machine.simt.warp_start, c.gone + self.machine.simt.cta_end) for c in self.done),
             timeline=tuple(self.moments or ()),
         )
-
-    def _lines(self) -> dict[int, LineCost]:
-        rows: dict[int, list[float]] = {}
-        for passes, lanes, block in zip(self.passes, self.lanes, self.compiled.blocks, strict=True):
-            for ins in block:
-                row = rows.setdefault(ins[12].line, [0.0] * (2 + len(REASONS)))
-                row[0] += passes
-                row[1] += lanes
-                for i, cycles in enumerate(self.waited[ins[8]], 2):
-                    row[i] += cycles
-        return {line: LineCost(int(row[0]), int(row[1]), sum(row[2:]), _named(row[2:])) for line, row in sorted(rows.items())}
-
-
-def _named(cycles: Sequence[float]) -> dict[str, float]:
-    return {name: v for name, v in zip(REASONS, cycles, strict=True) if v}

@@ -62,7 +62,8 @@ def bench(ready: Ready, sm: int, paths: Sequence[CtaPath], asked: Mapping[int, M
     ctas = ready.geometry.ctas
     active = min(ready.machine.sms, ctas)
     reads = dram_sectors(asked, [p.cta for p in paths]) * ctas / len(paths)
-    return Bench(ready, sm, active, asked, *(active * part for part in cost.split(reads)), cost.received)
+    per_read, per_stored, per_step = (active * part for part in cost.split(reads))
+    return Bench(ready, sm, active, asked, per_read, per_stored, per_step, cost.received)
 
 
 def tracks(run: SmRun, sm: int, subcores: int) -> tuple[Track, ...]:

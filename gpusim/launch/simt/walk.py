@@ -132,17 +132,17 @@ class Walk:
             moved.near_misses += int(asked.sum())
             moved.fabric_read += int(asked[found.remote].sum())
             return found
-        found = None
+        old: Found | None = None
         if kind == "store":
             remote = self.cache.write(half, lines, masks, parts)
         else:
             dram, remote = self.cache.atomic(lines, masks), self.cache.home(lines) != half
             self._book(dram, lines)
             there, none = masks & ~dram, np.zeros(len(lines), np.uint8)
-            found = Found(np.where(remote, none, there), np.where(remote, there, none), dram, dram, none.astype(bool), remote)
+            old = Found(np.where(remote, none, there), np.where(remote, there, none), dram, dram, none.astype(bool), remote)
         moved.changed += int(BITS[masks].sum())
         moved.remote += int(BITS[masks[remote]].sum())
-        return found
+        return old
 
     def _book(self, dram: Array, lines: Array) -> None:
         self.moved.atoms += int(BITS[ATOMS[dram]].sum()) // 2

@@ -97,7 +97,7 @@ def _dependences(rows: Sequence[Instr], apart: Mapping[int, str]) -> tuple[list[
         if fence >= 0 and (row.op in _MEMORY or row.op in _FENCES or rows[fence].op not in _LOOSE):
             before.add(fence)
         space = _SPACE.get(row.op)
-        if space == "g" and row.access in apart:
+        if space == "g" and row.access is not None and row.access in apart:
             space = f"g {apart[row.access]}"
         if space:
             before.update(j for j in touched.get(space, ()) if row.op in _WRITES or rows[j].op in _WRITES)
