@@ -14,13 +14,11 @@ import numpy as np
 
 from gpusim.interp.simt import arith
 from gpusim.interp.simt.arith import DIVISIONS, DTYPES, TEMPLATES, is_int
+from gpusim.interp.simt.calls import method, operands
 from gpusim.interp.simt.groups import Group
 from gpusim.interp.simt.liveness import Ops, Stop, exposed, live_out, read, segments, walk, written
 from gpusim.ir.simt.nodes import (
-    Assert,
-    AsyncCommit,
     AsyncCopy,
-    AsyncWait,
     Atomic,
     Barrier,
     Buffer,
@@ -31,15 +29,11 @@ from gpusim.ir.simt.nodes import (
     LdMatrix,
     Load,
     Mbarrier,
-    Mma,
     Op,
-    Print,
     Reg,
     Sleep,
     Store,
-    Warp,
     Warpgroup,
-    Wgmma,
 )
 from gpusim.ir.simt.ops import OPS
 from gpusim.lower.simt.code import Block, Branch, Code
@@ -231,9 +225,9 @@ class _Writer:
         return text
 
     def effect(self, stmt: Any, group: str) -> None:
-        site, operands = self.named_site(stmt), self.operands(stmt)
-        packed = [f"pick(g, {group}, {v})" if group != "g" else v for v in operands]
-        call = f"m.{_call(stmt)}({', '.join([site, group, *packed])})"
+        site, values = self.named_site(stmt), [self.value(v) for v in operands(stmt)]
+        packed = [f"pick(g, {group}, {v})" if group != "g" else v for v in values]
+        call = f"m.{method(stmt)}({', '.join([site, group, *packed])})"
         dst = written(stmt)
         if not dst:
             self.emit(call)
@@ -243,59 +237,10 @@ class _Writer:
             text = f"v[{i}]"
             self.emit(f"r{reg.id} = " + (text if group == "g" else f"spread(g, {group}, r{reg.id}, {text})"))
 
-    def operands(self, stmt: Any) -> list[str]:
-        if isinstance(stmt, Print):
-            return [self.value(a) for a in stmt.args if not isinstance(a, str)]
-        rows: dict[type, tuple[Any, ...]] = {
-            Load: ("index",),
-            Store: ("index", "values"),
-            Atomic: ("index", "args"),
-            Warp: ("args",),
-            AsyncCopy: ("target_index", "source_index", "valid"),
-            BulkCopy: ("target_index", "source_index", "count", "barrier_index"),
-            Mbarrier: ("index", "value"),
-            Barrier: (),
-            LdMatrix: ("index",),
-            Mma: ("a", "b", "c"),
-            Wgmma: ("a", "start", "at", "c"),
-            Assert: ("cond",),
-            AsyncCommit: (),
-            AsyncWait: (),
-        }
-        out: list[str] = []
-        for name in rows[type(stmt)]:
-            item = getattr(stmt, name)
-            out += [self.value(v) for v in (item if isinstance(item, tuple) else (item,)) if isinstance(v, (Reg, Imm))]
-        return out
-
-
-_CALLS: dict[type, str] = {
-    Warp: "warp",
-    AsyncCopy: "async_copy",
-    AsyncCommit: "async_commit",
-    AsyncWait: "async_wait",
-    BulkCopy: "bulk_copy",
-    Barrier: "cluster_arrive",
-    LdMatrix: "ldmatrix",
-    Mma: "mma",
-    Wgmma: "wgmma",
-    Print: "show",
-    Assert: "claim",
-}
-
 
 def _acts(side: Ops) -> bool:
     """Whether a predicated side does more than compute, so that the lanes that take part matter."""
     return any(not isinstance(s, Op) or s.op in DIVISIONS and is_int(DTYPES[s.args[0].dtype]) for s in side)
-
-
-def _call(stmt: Any) -> str:
-    if isinstance(stmt, (Load, Store, Atomic)):
-        kind = type(stmt).__name__.lower()
-        return f"{kind}_{stmt.buffer.space}"
-    if isinstance(stmt, Mbarrier):
-        return f"mbarrier_{stmt.op}"
-    return _CALLS[type(stmt)]
 
 
 def constant(value: Imm, dtype: Any) -> Any:

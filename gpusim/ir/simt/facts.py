@@ -15,3 +15,13 @@ class LaunchFacts:
     geometry: Geometry
     params: dict[tuple[int, str], int | float | bool] = field(default_factory=dict)
     overlapping: frozenset[int] = frozenset()
+
+    def coordinates(self) -> dict[str, tuple[int, int]]:
+        """Lowest and highest value of every operation that says where a thread is."""
+        g = self.geometry
+        out: dict[str, tuple[int, int]] = {
+            "laneid": (0, 31), "warpid": (0, g.warps - 1), "clusterrank": (0, g.cluster_ctas - 1), "clustersize": (g.cluster_ctas,) * 2,
+        }  # fmt: skip
+        for axis, block, grid in zip("xyz", g.block, g.grid, strict=True):
+            out |= {f"tid.{axis}": (0, block - 1), f"ntid.{axis}": (block, block), f"ctaid.{axis}": (0, grid - 1), f"nctaid.{axis}": (grid, grid)}
+        return out

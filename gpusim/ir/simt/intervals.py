@@ -43,20 +43,10 @@ def analyse(program: SimtProgram, facts: LaunchFacts) -> Analysis:
     return walk.analysis
 
 
-def _coordinates(facts: LaunchFacts) -> dict[str, Range]:
-    g = facts.geometry
-    out: dict[str, Range] = {
-        "laneid": (0, 31), "warpid": (0, g.warps - 1), "clusterrank": (0, g.cluster_ctas - 1), "clustersize": (g.cluster_ctas,) * 2,
-    }  # fmt: skip
-    for axis, block, grid in zip("xyz", g.block, g.grid, strict=True):
-        out |= {f"tid.{axis}": (0, block - 1), f"ntid.{axis}": (block, block), f"ctaid.{axis}": (0, grid - 1), f"nctaid.{axis}": (grid, grid)}
-    return out
-
-
 class _Walk:
     def __init__(self, program: SimtProgram, facts: LaunchFacts) -> None:
         self.analysis = Analysis()
-        self.coordinates = _coordinates(facts)
+        self.coordinates = facts.coordinates()
         self.constants = constants(program)
         self.recording = True
         self.clock = 0
