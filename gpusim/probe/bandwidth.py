@@ -18,7 +18,7 @@ from gpusim.launch.simt.args import ArraySpec
 from gpusim.probe.global_memory import NEVER, rounded
 from gpusim.probe.loops import excluded, nanoseconds, run, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
-from gpusim.probe.steady import Chain, before_part, most_parts, steady
+from gpusim.probe.steady import Chain, before_part, steady, two_lengths
 from gpusim.spec.device import GpuSpec
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -28,11 +28,11 @@ THREADS, BIG, MANY = 512, 1024, 2048
 ACCESS, PIECE, WRITTEN = 16, 128 * KIB, 64 * KIB
 #: loads of a thread in `stream` unless said
 UNROLL = 4
-#: passes of a stream's CTAs in the longer of two launches, least and most
-PASSES = 15, 63
-#: passes of `sweep_l2` in the shorter of two launches; of `rewrite` in the originals, and in the longer of two launches
+#: passes of a stream's CTAs in two launches, least and most
+LEAST, MOST = (10, 15), (42, 63)
+#: passes of `sweep_l2` in the shorter of two launches; of `rewrite` in the originals, and in two launches
 SWEPT = 4
-REWRITES, SHORT = 512, 15
+REWRITES, SHORT = 512, (10, 15)
 #: what the original's threads of `sweep_l1` have in flight, bytes
 IN_FLIGHT = 64
 SAME = "same data just used"
@@ -61,9 +61,9 @@ def _rate(mode: str, size: float, threads: int, ctas: int, unroll: int, l2: str 
             return nanoseconds(spec, stream(mode, unroll), (ctas or part, threads), (*words, np.int32(part), NEVER, SINK), l2=before_part(l2, part, chunks))
 
         if not ctas:
-            return moved / steady(time, chunks, most_parts(chunk, MANY // threads * sms(spec)))
-        most = min(PASSES[1], max(PASSES[0], most_parts(chunk * ctas)))
-        return moved / steady(lambda passes: time(passes * ctas), chunks // ctas, most)
+            return moved / steady(time, chunks, two_lengths(chunk, MANY // threads * sms(spec)))
+        lengths = min(MOST, max(LEAST, two_lengths(chunk * ctas)))
+        return moved / steady(lambda passes: time(passes * ctas), chunks // ctas, lengths)
 
     return simulate
 
@@ -133,7 +133,7 @@ def _l2_write(p: Params) -> Simulation:
 
     def simulate(spec: GpuSpec) -> float:
         chip, ctas = Chain(spec), sms(spec)
-        chip.before(streams.rewrite, ctas, BIG, (array, pieces, np.int32(SHORT)))
+        chip.before(streams.rewrite, ctas, BIG, (array, pieces, np.int32(SHORT[0])))
         picoseconds = steady(lambda n: chip.run(streams.rewrite, ctas, BIG, (array, pieces, np.int32(n))).time_ps, REWRITES, SHORT)
         return REWRITES * WRITTEN * ctas / picoseconds * 1000
 

@@ -19,7 +19,7 @@ from gpusim.launch.simt.args import ArraySpec
 from gpusim.launch.simt.run import simulate_simt
 from gpusim.probe.loops import excluded, nanoseconds, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
-from gpusim.probe.steady import Chain, Extents, before_part, most_parts, steady
+from gpusim.probe.steady import Chain, Extents, before_part, steady, two_lengths
 from gpusim.spec.device import GpuSpec
 
 THREADS = 256
@@ -27,8 +27,8 @@ THREADS = 256
 RESIDENT = 8
 SECTOR = 32
 NEVER = np.int32(0)
-#: CTA of a gather, loads of a thread; loads of a thread in the longer of the launches that are simulated
-GATHER_THREADS, GATHER_LOADS, GATHER_SHORT = 512, 32, 12
+#: CTA of a gather, loads of a thread; loads of a thread in the two launches that are simulated
+GATHER_THREADS, GATHER_LOADS, GATHER_SHORT = 512, 32, (8, 12)
 
 strided = cache(coalescing.strided)
 vectors = cache(coalescing.vectors)
@@ -51,8 +51,8 @@ def _strided(op: str, accesses: int, stride: int, offset: int) -> Simulation:
     args = (_floats(accesses * stride + offset), _floats(accesses * stride + offset), np.int32(stride), np.int32(offset), NEVER, _floats(1))
 
     def simulate(spec: GpuSpec) -> float:
-        most = most_parts(per_cta * min(SECTOR, 4 * stride), RESIDENT * sms(spec))
-        return steady(lambda ctas: nanoseconds(spec, strided(op), (ctas, THREADS), args), accesses // per_cta, most)
+        lengths = two_lengths(per_cta * min(SECTOR, 4 * stride), RESIDENT * sms(spec))
+        return steady(lambda ctas: nanoseconds(spec, strided(op), (ctas, THREADS), args), accesses // per_cta, lengths)
 
     return simulate
 
@@ -76,8 +76,8 @@ def _width(p: Params) -> Simulation:
     args = (ArraySpec((elements,), "uint32"), ArraySpec((elements,), "uint32"), NEVER, ArraySpec((1,), "uint32"))
 
     def simulate(spec: GpuSpec) -> float:
-        most = most_parts(4 * per_cta, RESIDENT * sms(spec))
-        return steady(lambda ctas: nanoseconds(spec, vectors(mode, words), (ctas, THREADS), args), elements // per_cta, most)
+        lengths = two_lengths(4 * per_cta, RESIDENT * sms(spec))
+        return steady(lambda ctas: nanoseconds(spec, vectors(mode, words), (ctas, THREADS), args), elements // per_cta, lengths)
 
     return simulate
 
@@ -128,7 +128,7 @@ def _matrix(kernel: Callable[[], Any], n: int, grid: Extents, block: Extents) ->
             geometry, l2 = Geometry((grid[0], part, 1), block, 0), before_part("warm", part, rows)
             return simulate_simt(kernel(), geometry, args, spec, values=False, l2=l2, launch="in").run.time_ps / 1000
 
-        return steady(time, rows, most_parts(4 * n * n // rows))
+        return steady(time, rows, two_lengths(4 * n * n // rows))
 
     return simulate
 
@@ -141,7 +141,7 @@ def _summed(of: str, n: int) -> Simulation:
             args = _floats(n * n), _floats(n), np.int32(n), np.int32(part * LINE)
             return nanoseconds(spec, summed(of), (n // SUMMING, SUMMING), args, l2=before_part("warm", part, n // LINE))
 
-        return steady(time, n // LINE, most_parts(4 * n * LINE))
+        return steady(time, n // LINE, two_lengths(4 * n * LINE))
 
     return simulate
 

@@ -21,17 +21,18 @@ from gpusim.spec.device import GpuSpec
 from gpusim.trace.run import Run
 
 Extents = tuple[int, int, int]
-#: bytes of one array that the longer of two launches moves at least: twice what L2 holds. The shorter one moves two thirds. That is behind the
-#: first wave, whose requests all come at once, and is more than L2 keeps dirty; so both launches take every further byte alike.
+#: bytes of one array that the longer of two launches moves at least: twice what L2 holds, so that both keep as much dirty as they can
 ENOUGH = 128 << 20
+#: waves of the longer launch at least: the first ones, whose requests all come at once, are behind in both
+WAVES = 5
 
 
-def steady(time: Callable[[int], float], parts: int, most: int) -> float:
-    """The time of `parts` equal parts of a launch, one behind the other. Of more than `most` (a multiple of three), only so many and two thirds of
-    them are simulated."""
+def steady(time: Callable[[int], float], parts: int, lengths: tuple[int, int]) -> float:
+    """The time of `parts` equal parts of a launch, one behind the other. Of more than the longer of `lengths`, only launches of these two lengths
+    are simulated."""
+    less, most = lengths
     if parts <= most:
         return time(parts)
-    less = most * 2 // 3
     short, long = time(less), time(most)
     return long + (parts - most) * (long - short) / (most - less)
 
@@ -42,9 +43,10 @@ def before_part(l2: str, parts: int, all_parts: int) -> str:
     return "foreign-dirty" if l2 == "warm" and parts < all_parts else l2
 
 
-def most_parts(each: int, grain: int = 1, size: int = ENOUGH) -> int:
-    """How many parts of `each` bytes are about `size` bytes: a multiple of three times `grain`, so that both launches are whole waves."""
-    return 3 * grain * max(1, round(size / (3 * grain * each)))
+def two_lengths(each: int, grain: int = 1, size: int = ENOUGH) -> tuple[int, int]:
+    """Two numbers of parts of `each` bytes, both whole waves of `grain` parts: the longer one about `size` bytes, the shorter one two thirds."""
+    waves = max(WAVES, round(size / (grain * each)))
+    return (waves - max(1, waves // 3)) * grain, waves * grain
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,14 +142,14 @@ def test_a_long_launch_takes_what_its_further_parts_take():
         calls.append(parts)
         return 5.0 + 2.0 * parts
 
-    assert steady.steady(time, 1000, 9) == 2005.0
+    assert steady.steady(time, 1000, (6, 9)) == 2005.0
     assert calls == [6, 9]
-    assert steady.steady(time, 9, 9) == 23.0
+    assert steady.steady(time, 9, (6, 9)) == 23.0
 
 
 def test_parts_are_whole_waves():
-    assert steady.most_parts(8192, 1056, 64 * MIB) % (3 * 1056) == 0
-    assert steady.most_parts(1 << 40) == 3
+    assert all(parts % 1056 == 0 for parts in steady.two_lengths(8192, 1056, 64 * MIB))
+    assert steady.two_lengths(1 << 40) == (4, 5)
 
 
 def test_extrapolation_agrees_with_the_whole_stream():
@@ -157,6 +157,6 @@ def test_extrapolation_agrees_with_the_whole_stream():
     point = {"op": "read", "bytes": 256 * MIB, "l2": "flushed"}
     short = simulation("bandwidth", "stream", point)(SPEC)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bandwidth, "most_parts", lambda *_: 1 << 30)
+        patch.setattr(bandwidth, "two_lengths", lambda *_: (1, 1 << 30))
         whole = simulation("bandwidth", "stream", point)(SPEC)
     assert short == pytest.approx(whole, rel=0.02)
