@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,11 @@ def _wave_points(p: Params, times: Sequence[float]) -> list[tuple[Params, float]
     return [({**p, "grid": grid_of(i)}, times[i]) for i in sorted(places)]
 
 
+@cache
+def _chase(each: int) -> Any:
+    return scheduling.chase(each)
+
+
 def _hiding(p: Params) -> Simulation:
     """The small ring was read before, so it lies in L2; the large one comes from DRAM. Its zeros are values, because addresses depend on
     them; pages of them that nobody touches take no memory."""
@@ -57,7 +63,7 @@ def _hiding(p: Params) -> Simulation:
     def simulate(spec: GpuSpec) -> float:
         n = sms(spec)
         args = (np.zeros(words, np.int32), np.int32(steps), np.int32(words // scheduling.NODE), ArraySpec((1,), "int32"))
-        ns = nanoseconds(spec, scheduling.chase(int(each)), (n * ctas, threads), args, l2="warm" if small else "cold")
+        ns = nanoseconds(spec, _chase(int(each)), (n * ctas, threads), args, l2="warm" if small else "cold")
         return n * p["warps_per_sm"] * steps * (32 if each else 1) / ns
 
     return simulate
