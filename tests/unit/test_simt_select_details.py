@@ -13,7 +13,7 @@ from gpusim.lower.simt.code import Code
 from gpusim.lower.simt.registers import FREE, resident
 from gpusim.lower.simt.select import select
 from gpusim.lower.simt.vectorise import vectorise
-from tests.unit.test_simt_select import Maker, f32, i32
+from tests.unit.simt_select_maker import Maker, f32, i32
 
 
 def opcodes(code: Code) -> list[str]:

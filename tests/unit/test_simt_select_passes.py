@@ -21,7 +21,7 @@ from gpusim.lower.simt.registers import allocated, estimate
 from gpusim.lower.simt.select import select
 from gpusim.lower.simt.vectorise import vectorise
 from gpusim.lower.simt.webs import split
-from tests.unit.test_simt_select import Maker, f32, i32
+from tests.unit.simt_select_maker import Maker, f32, i32
 
 GEOMETRY = Geometry((2, 1, 1), (32, 1, 1))
 

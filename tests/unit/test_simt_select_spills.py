@@ -17,7 +17,7 @@ from gpusim.lower.simt.flow import successors
 from gpusim.lower.simt.registers import EXTRA, LEAST, SPARE, estimate
 from gpusim.lower.simt.select import select
 from gpusim.lower.simt.spills import WINDOWS, spill
-from tests.unit.test_simt_select import Maker, i32
+from tests.unit.simt_select_maker import Maker, i32
 
 N = 40
 
