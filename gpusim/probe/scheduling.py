@@ -17,6 +17,7 @@ from gpusim.launch.simt.args import ArraySpec
 from gpusim.probe import cluster
 from gpusim.probe.loops import MOST_WARPS, Loop, excluded, nanoseconds, refused, run, slope, sms
 from gpusim.probe.plan import Curve, Excluded, Params, Plan, Point, Simulation
+from gpusim.probe.steady import steady
 from gpusim.spec.device import GpuSpec
 
 
@@ -45,6 +46,10 @@ def _wave_points(p: Params, times: Sequence[float]) -> list[tuple[Params, float]
     return [({**p, "grid": grid_of(i)}, times[i]) for i in sorted(places)]
 
 
+#: steps of a chase, and how many of them are simulated
+STEPS, FEW = 256, (32, 64)
+
+
 @cache
 def _chase(each: int) -> Any:
     return scheduling.chase(each)
@@ -52,8 +57,7 @@ def _chase(each: int) -> Any:
 
 def _hiding(p: Params) -> Simulation:
     """The small ring was read before, so it lies in L2; the large one comes from DRAM. Its zeros are values, because addresses depend on
-    them; pages of them that nobody touches take no memory."""
-    steps = 256
+    them; pages of them that nobody touches take no memory. Every step is like the last, so most of them are not simulated."""
     each, words, small = p["lanes"].startswith("32"), int(p["footprint"]) // 4, p["footprint"] < 2**26
     if small and "warm" not in L2_STATES:
         raise GpusimError("its ring lies in L2 before the launch; launches begin with an L2 that holds nothing of theirs.", where="latency_hiding")
@@ -62,9 +66,12 @@ def _hiding(p: Params) -> Simulation:
 
     def simulate(spec: GpuSpec) -> float:
         n = sms(spec)
-        args = (np.zeros(words, np.int32), np.int32(steps), np.int32(words // scheduling.NODE), ArraySpec((1,), "int32"))
-        ns = nanoseconds(spec, _chase(int(each)), (n * ctas, threads), args, l2="warm" if small else "cold")
-        return n * p["warps_per_sm"] * steps * (32 if each else 1) / ns
+
+        def time(steps: int) -> float:
+            args = (np.zeros(words, np.int32), np.int32(steps), np.int32(words // scheduling.NODE), ArraySpec((1,), "int32"))
+            return nanoseconds(spec, _chase(int(each)), (n * ctas, threads), args, l2="warm" if small else "cold")
+
+        return n * p["warps_per_sm"] * STEPS * (32 if each else 1) / steady(time, STEPS, FEW)
 
     return simulate
 
