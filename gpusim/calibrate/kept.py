@@ -13,6 +13,8 @@ REASONS: tuple[tuple[str, str], ...] = (
     ("chip.clusters", "follows only from simulating the barriers and copies of clusters, or is published"),
     ("chip.gpcs_dealt_first", "shows only in start stamps of small grids"),
     ("sm.copy", "shows only in counters of whole kernels"),
+    ("sm.l1_protected", "needs lines that are loaded twice, and others once"),
+    ("sm.l1_open", "needs lines that are loaded twice, and others once"),
     ("sm.carveouts", "published; the staircase is measured at both ends only"),
     ("sm.subcores", "says what the chip is"),
     ("sm.max_registers_per_thread", "published, the same for the compute capability"),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from gpusim.errors import GpusimError
+from gpusim.launch.simt.state import Foreign
 from gpusim.launch.simt.walk import NEAR, Asked, Moved
 from gpusim.lower.simt.code import Code
 from gpusim.spec.resolve import Machine
@@ -125,7 +126,7 @@ def ablate(machine: Machine, names: Sequence[str]) -> Machine:
     return replace(machine, **fields) if fields else machine
 
 
-def ablate_traffic(moved: Moved, foreign: float, asked: Asked, names: Sequence[str]) -> tuple[Moved, float, Asked]:
+def ablate_traffic(moved: Moved, foreign: Foreign, asked: Asked, names: Sequence[str]) -> tuple[Moved, Foreign, Asked]:
     """What a launch moves beyond the near half of L2, the bytes of foreign lines that leave, and where its requests find their sectors: unchanged,
     or, without misses, nothing, none, and always near; without merging L2 receives every request."""
     if not all(ABLATIONS[name].merges for name in names):

@@ -1,11 +1,15 @@
-"""The L1 data cache of an SM: sectored lines in sets, LRU in each set. Tags and no time."""
+"""The L1 data cache of an SM: sectored lines in sets, segmented LRU. Tags and no time."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpusim.spec.resolve import Machine
+
+#: a cheap mixing of bits
+_MIX, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,42 +46,44 @@ def geometry(machine: Machine, nbytes: int) -> Geometry:
 
 
 class SectoredL1:
-    """Tags of lines; a line holds four 32-byte sectors, each valid or not. Sector ids are byte addresses // 32. A line lies in set line mod sets.
+    """Tags of lines under segmented LRU; a line holds four 32-byte sectors, each valid or not. Sector ids are byte addresses // 32.
 
-    A write passes through, but it takes a line as a read does.
+    A line that is touched a second time, by a load or a store, is protected from lines that are touched once; of too many protected ones the least
+    recently used loses its protection. The victim is the oldest line that is not protected. A line may lie in two sets, so blocks at any
+    address hardly meet. A write passes through, but it takes a line as a read does. Evidence: tests/hardware/data/l1-replacement.md.
     """
 
-    __slots__ = ("count", "ways", "sets", "hits", "misses", "write_hits", "write_misses")
+    __slots__ = ("count", "ways", "protected", "open", "shut", "valid", "place", "used", "kept", "tick", "hits", "misses", "write_hits", "write_misses")
 
-    def __init__(self, lines: int, ways: int = 0) -> None:
-        """`lines` in sets of `ways` each; 0: one set with all of them."""
+    def __init__(self, lines: int, ways: int = 0, protected: int = 0) -> None:
+        """`lines` in sets of `ways` each; 0: one set with all of them. protected: lines at most."""
         self.ways = ways or max(1, lines)
         self.count = max(1, lines // self.ways) if lines else 0
-        self.sets: list[dict[int, int]] = [{} for _ in range(self.count)]
+        self.protected, self.tick = protected, 0
+        self.clear()
         self.hits = self.misses = self.write_hits = self.write_misses = 0
 
     @classmethod
     def of(cls, machine: Machine, nbytes: int) -> SectoredL1:
         """The L1 of `nbytes` that this machine has."""
         shape = geometry(machine, nbytes)
-        return cls(shape.lines, shape.ways)
+        return cls(shape.lines, shape.ways, max(0, min(machine.l1_protected, nbytes - machine.l1_open)) // machine.line)
 
     def read(self, sectors: Sequence[int]) -> list[int]:
         """The sectors that have to be fetched; they count as present afterwards (a second request waits for the same fetch)."""
         if not self.count:
             self.misses += len(sectors)
             return list(sectors)
-        sets, count, ways = self.sets, self.count, self.ways
         missing: list[int] = []
+        valid, last = self.valid, -1
         for sector in sectors:
             line, bit = sector >> 2, 1 << (sector & 3)
-            tags = sets[line % count]
-            valid = tags.pop(line, 0)
-            if not valid & bit:
+            if line != last:
+                self._touch(line)
+                last = line
+            if not valid[line] & bit:
                 missing.append(sector)
-                if not valid and len(tags) >= ways:
-                    del tags[next(iter(tags))]
-            tags[line] = valid | bit
+                valid[line] |= bit
         self.misses += len(missing)
         self.hits += len(sectors) - len(missing)
         return missing
@@ -87,29 +93,81 @@ class SectoredL1:
 
         Evidence: of stores that fill a line in eight instructions, seven hit (l1tex lookups of stores, GEMMs that write C 16 bytes a lane).
         """
-        found = 0
+        found, last, was = 0, -1, False
         for sector in sectors if self.count else ():
             line = sector >> 2
-            tags = self.sets[line % self.count]
-            valid = tags.pop(line, None)
-            if valid is not None:
-                found += 1
-            elif len(tags) >= self.ways:
-                del tags[next(iter(tags))]
-            tags[line] = (valid or 0) | (1 << (sector & 3) if whole else 0)
+            if line != last:
+                was, last = self._touch(line), line
+            found += was
+            if whole:
+                self.valid[line] |= 1 << (sector & 3)
         self.write_hits += found
         self.write_misses += len(sectors) - found
         return found
 
+    def _touch(self, line: int) -> bool:
+        """Whether the line was there; afterwards it is."""
+        self.tick += 1
+        at = self.place.get(line)
+        if at is None:
+            self._bring(line)
+            return False
+        kept = self.kept
+        self.used[line] = self.tick
+        if line in kept:
+            del kept[line], self.shut[at][line]
+        else:
+            del self.open[at][line]
+        kept[line] = self.shut[at][line] = None
+        if len(kept) > self.protected:
+            self._demote(next(iter(kept)))
+        return True
+
+    def _demote(self, line: int) -> None:
+        """It keeps its age among those that are not protected."""
+        at = self.place[line]
+        del self.kept[line], self.shut[at][line]
+        lines, used = self.open[at], self.used
+        newer = [x for x in lines if used[x] > used[line]]
+        lines[line] = None
+        for x in newer:
+            lines.move_to_end(x)
+
+    def _bring(self, line: int) -> None:
+        group, first = divmod(line, self.count)
+        second = (first + ((group * _MIX & _MASK) >> 33)) % self.count
+        at = next((k for k in (first, second) if len(self.open[k]) + len(self.shut[k]) < self.ways), None)
+        if at is None:
+            at = self._evict(first, second)
+        self.open[at][line] = None
+        self.place[line], self.valid[line], self.used[line] = at, 0, self.tick
+
+    def _evict(self, first: int, second: int) -> int:
+        """Make room in one of two sets; which it is. The oldest line that is not protected goes; if all are, the oldest."""
+        used = self.used
+        oldest = [next(iter(lines)) for lines in (self.open[first], self.open[second]) if lines]
+        oldest = oldest or [next(iter(lines)) for lines in (self.shut[first], self.shut[second])]
+        victim = min(oldest, key=used.__getitem__)
+        at = self.place.pop(victim)
+        if victim in self.kept:
+            del self.kept[victim], self.shut[at][victim]
+        else:
+            del self.open[at][victim]
+        del self.valid[victim], used[victim]
+        return at
+
     def drop(self, sectors: Sequence[int]) -> None:
         """Atomics act in L2: what L1 holds of these sectors is no longer valid."""
-        for sector in sectors if self.count else ():
+        for sector in sectors:
             line = sector >> 2
-            tags = self.sets[line % self.count]
-            if line in tags:
-                tags[line] &= ~(1 << (sector & 3))
+            if line in self.valid:
+                self.valid[line] &= ~(1 << (sector & 3))
 
     def clear(self) -> None:
         """A fence of the whole chip: other SMs may have written any of these lines."""
-        for tags in self.sets:
-            tags.clear()
+        self.open: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(self.count)]
+        self.shut: list[dict[int, None]] = [{} for _ in range(self.count)]
+        self.valid: dict[int, int] = {}
+        self.place: dict[int, int] = {}
+        self.used: dict[int, int] = {}
+        self.kept: dict[int, None] = {}

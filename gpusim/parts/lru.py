@@ -53,3 +53,12 @@ class Lru:
     def forget(self) -> None:
         """Nothing is held any more, as after the use of more lines than fit."""
         self.oldest, self.held = self.now + 1, 0
+
+    def drop(self, lines: Array) -> None:
+        """Forget distinct lines, those that are held."""
+        before = self.stamp[lines]
+        here = before >= self.oldest
+        if here.any():
+            self.count[: self.now + 1] -= np.bincount(before[here], minlength=self.now + 1)
+            self.held -= int(np.count_nonzero(here))
+            self.stamp[lines[here]] = 0

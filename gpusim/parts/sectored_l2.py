@@ -43,13 +43,14 @@ class Found:
 class SectoredL2:
     """`span` lines of memory, of which the L2 holds some. Lines are numbered from 0."""
 
-    def __init__(self, span: int, halves: int, lines: int, dirty: int, block: int) -> None:
-        """lines: that a half holds; dirty: of them at most; block: lines of a DRAM block, which all have one home. Lines that left L2 dirty count
+    def __init__(self, span: int, halves: int, lines: int, dirty: int, block: int, part: int | None = None) -> None:
+        """lines: that a half holds; dirty: of them at most; part: of them at most written in part, None: any number; block: lines of a DRAM block, which all have one home. Lines that left L2 dirty count
         as dirty until those written before them have left as well."""
         self.halves, self.block = halves, block
         self.held = [Lru(span, lines) for _ in range(halves)]
         self.valid = [np.zeros(span, np.uint8) for _ in range(halves)]
         self.wrote = [Lru(span, dirty) for _ in range(halves)]
+        self.part = [Lru(span, lines if part is None else part) for _ in range(halves)]
         self.dirty = np.zeros(span, np.uint8)
         self.covered: Array | None = None
         self.phase = 0
@@ -58,7 +59,7 @@ class SectoredL2:
 
     def grow(self, span: int) -> None:
         """Room for lines up to `span`."""
-        for table in (*self.held, *self.wrote):
+        for table in (*self.held, *self.wrote, *self.part):
             table.stamp = _longer(table.stamp, span)
         self.valid = [_longer(v, span) for v in self.valid]
         self.dirty = _longer(self.dirty, span)
@@ -131,7 +132,7 @@ class SectoredL2:
         """Lines that had left their home: what was dirty in them has gone to DRAM."""
         dirty = lines[self.dirty[lines] > 0]
         if len(dirty):
-            self.sent.add(dirty, self.dirty[dirty], self.block, self._partly(dirty))
+            self.sent.add(dirty, self.dirty[dirty], self.block, self._partly(dirty, self.dirty[dirty]))
             self.dirty[dirty] = 0
 
     def _read(self, half: int, lines: Array, masks: Array) -> Found:
@@ -183,6 +184,7 @@ class SectoredL2:
             mine = home == at
             held = self.held[at].holds(lines[mine])
             self._save(lines[mine][~(held & self.wrote[at].holds(lines[mine]))])
+            self._fill(at, lines[mine])
             here[mine] = np.where(held, self.valid[at][lines[mine]], 0)
         whole = here & ~self.dirty[lines]
         fresh = masks & ~self.dirty[lines]
@@ -194,26 +196,47 @@ class SectoredL2:
         if parts is not None:
             sectors, nbytes = parts
             self.covered[sectors] = np.minimum(WHOLE, self.covered[sectors] + np.minimum(nbytes, WHOLE)).astype(np.uint8)
+        partly = self._partly(lines, self.dirty[lines] | masks) > 0
+        for at in range(self.halves):
+            mine = home == at
+            self.part[at].use(lines[mine & partly])
+            self.part[at].drop(lines[mine & ~partly])
 
-    def _partly(self, lines: Array) -> Array:
+    def _fill(self, at: int, lines: Array) -> None:
+        """Lines that were filled up because too many were written in part: they are whole and clean."""
+        gone = lines[~self.part[at].holds(lines)]
+        partly = self._partly(gone, self.dirty[gone])
+        gone, partly = gone[partly > 0], partly[partly > 0]
+        if len(gone) and self.covered is not None:
+            self.sent.add(gone, partly, self.block, partly)
+            self.dirty[gone] &= ~partly
+            for bit in range(4):
+                self.covered[4 * gone[partly >> bit & 1 > 0] + bit] = WHOLE
+
+    def _partly(self, lines: Array, dirty: Array) -> Array:
         """Masks of the dirty sectors of these lines of which not all bytes were written."""
         out = np.zeros(len(lines), np.uint8)
         if self.covered is not None:
             for bit in range(4):
                 out |= (self.covered[4 * lines + bit] < WHOLE).astype(np.uint8) << bit
-        return out & self.dirty[lines]
+        return out & dirty
 
     def written(self) -> tuple[Written, Written]:
         """(what went back to DRAM so far, what is still dirty)."""
         lines = np.flatnonzero(self.dirty)
         masks, home = self.dirty[lines], self.home(lines)
-        still = np.zeros(len(lines), bool)
+        partly = self._partly(lines, masks)
+        still, filled = np.zeros(len(lines), bool), np.zeros(len(lines), bool)
         for at in range(self.halves):
             mine = home == at
             still[mine] = self.wrote[at].holds(lines[mine]) & self.held[at].holds(lines[mine])
+            filled[mine] = (partly[mine] > 0) & ~self.part[at].holds(lines[mine])
         back, left = self.sent.copy(), Written()
-        back.add(lines[~still], masks[~still], self.block, self._partly(lines[~still]))
-        left.add(lines[still], masks[still], self.block, self._partly(lines[still]))
+        back.add(lines[~still], masks[~still], self.block, partly[~still])
+        early = still & filled
+        back.add(lines[early], partly[early], self.block, partly[early])
+        masks = np.where(early, masks & ~partly, masks)
+        left.add(lines[still], masks[still], self.block, np.where(early, 0, partly)[still].astype(np.uint8))
         return back, left
 
 
@@ -228,12 +251,13 @@ def _longer(table: Array, span: int) -> Array:
 
 @dataclass(slots=True)
 class Written:
-    """Dirty sectors, and the DRAM atoms and blocks they lie in; fill_atoms, fill_blocks: those with sectors that were written in part, and must be
-    read first."""
+    """Dirty sectors, and the DRAM atoms and blocks they lie in; fills, fill_atoms, fill_blocks: sectors that were written in
+    part and must be read first, and the atoms and blocks they lie in."""
 
     sectors: int = 0
     atoms: int = 0
     blocks: int = 0
+    fills: int = 0
     fill_atoms: int = 0
     fill_blocks: int = 0
 
@@ -243,6 +267,7 @@ class Written:
         self.atoms += int((BITS[ATOMS[masks]] // 2).sum())
         self.blocks += distinct_blocks(lines, block)
         if partly.any():
+            self.fills += int(BITS[partly].sum())
             self.fill_atoms += int((BITS[ATOMS[partly]] // 2).sum())
             self.fill_blocks += distinct_blocks(lines[partly > 0], block)
 

@@ -78,7 +78,9 @@ class Sm(Part):
     l1_and_shared: Bytes = Field(description="the SRAM that L1 and shared memory divide")
     carveouts: tuple[Bytes, ...] = Field(default=(), description="bytes of it that can be set aside for shared memory; none: any")
     l1_reserved: Bytes = Field(default=0, description="bytes of it that neither gets")
-    l1_ways: Annotated[int, Plain, Field(ge=0)] = Field(default=0, description="lines of a set of the largest L1; 0: one LRU order over all lines")
+    l1_ways: Annotated[int, Plain, Field(ge=0)] = Field(default=0, description="lines of a set of the largest L1; 0: one order over all lines")
+    l1_protected: Bytes = Field(default=0, description="lines touched twice that those touched once cannot displace, at most")
+    l1_open: Bytes = Field(default=0, description="of L1, what such lines never take")
     fma_lanes: Count = Field(description="fp32 FMA per cycle of the SM")
     alu_lanes: Count = Field(description="integer and logic operations per cycle of the SM")
     xu_lanes: Count = Field(description="special functions per cycle of the SM")
@@ -216,6 +218,8 @@ class L2(Part):
     slice_spread: Cycles = Field(default=0.0, description="how much beyond that a slice may be farther or nearer, at most")
     read_bandwidth: BytesPerSecond = Field(description="read data L2 delivers to all SMs")
     write_bandwidth: BytesPerSecond = Field(description="write data L2 takes from all SMs")
+    part_share: Fraction = Field(description="share of the capacity that may hold lines with sectors written in part; what is beyond is read from DRAM and written back")
+    evict_latency: Nanoseconds = Field(description="what a read from DRAM waits for a dirty line whose place it takes (thread kernels)")
     dirty_share: Fraction = Field(description="share of the capacity that may stay dirty")
 
 

@@ -126,6 +126,8 @@ class Machine:
     carveouts: tuple[int, ...]
     l1_reserved: int
     l1_ways: int
+    l1_protected: int
+    l1_open: int
     l1_line_rate: float
     copy_queue: float
     copy_jitter: float
@@ -144,6 +146,7 @@ class Machine:
     halves: int
     half_bytes: float
     dirty_bytes: float
+    evict_latency: float
     line: int
     sector: int
     l2_latency: float
@@ -253,6 +256,8 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         carveouts=sm.carveouts,
         l1_reserved=sm.l1_reserved,
         l1_ways=sm.l1_ways,
+        l1_protected=sm.l1_protected,
+        l1_open=sm.l1_open,
         l1_line_rate=sm.l1_lines_per_cycle,
         copy_queue=sm.copy_queue,
         copy_jitter=sm.copy_jitter,
@@ -270,6 +275,7 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         clusters=spec.chip.clusters,
         halves=l2.halves,
         half_bytes=half,
+        evict_latency=l2.evict_latency * ns,
         dirty_bytes=l2.capacity * l2.dirty_share / l2.halves,
         line=l2.line,
         sector=l2.sector,

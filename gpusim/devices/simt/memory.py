@@ -35,7 +35,8 @@ class Surroundings:
 
     sm: its number. active_sms: SMs that share L2 and DRAM with it. where: sector id -> level. per_read, per_stored: cycles that this SM's share of DRAM
     works for a sector from there, and for one that is stored or changed; per_step: that its share of L2 works for a step of an atomic.
-    received: number of an Access -> share of its requests that L2 receives, where those of several SMs merge. l1_bytes: what shared memory leaves.
+    received: number of an Access -> share of its requests that L2 receives, where those of several SMs merge. evicting: cycles that
+    reads from DRAM wait on average for dirty lines to leave. l1_bytes: what shared memory leaves.
     """
 
     sm: int = 0
@@ -45,6 +46,7 @@ class Surroundings:
     per_stored: float = 0.0
     per_step: float = 0.0
     received: Mapping[int, float] = field(default_factory=dict)
+    evicting: float = 0.0
     l1_bytes: int = 128 * 1024
 
 
@@ -60,7 +62,7 @@ class MemoryPath:
         self.l1_latency = machine.l1_latency
         self.l2_latency = machine.l2_latency
         self.far_latency = far = machine.far_latency
-        near = machine.dram_latency
+        near = machine.dram_latency + around.evicting
         self.behind = {DRAM: near, FAR_DRAM: near + far, FLYING: near, FAR_FLYING: near + far}
         self.in_piece = (machine.dram.piece // sector).bit_length() - 1
         self.per_read, self.per_stored = around.per_read, around.per_stored

@@ -20,12 +20,12 @@ from gpusim.launch.simt.counting import flops
 from gpusim.launch.simt.estimate import estimate
 from gpusim.launch.simt.limits import limits
 from gpusim.launch.simt.loads import Load, loads
-from gpusim.launch.simt.memory import supposed_levels
+from gpusim.launch.simt.memory import SECTOR, supposed_levels
 from gpusim.launch.simt.passes import Passed, execute_all, probe
 from gpusim.launch.simt.prepare import Ready, prepare
 from gpusim.launch.simt.profile import profile
 from gpusim.launch.simt.sample import recorded
-from gpusim.launch.simt.state import MemoryState
+from gpusim.launch.simt.state import Foreign, MemoryState
 from gpusim.launch.simt.sums import Sm, line_stalls, resident, summed
 from gpusim.launch.simt.timing import bench, tracks
 from gpusim.launch.simt.timing_only import execute_some
@@ -114,7 +114,7 @@ class Begun:
         self.kept: list[tuple[int, ...]] = []
         self.passed: Passed | None = None
         self.trace: Tracer | None = None
-        self.booked: tuple[Moved, float] | None = None
+        self.booked: tuple[Moved, Foreign] | None = None
 
     @property
     def program(self) -> SimtProgram:
@@ -206,13 +206,13 @@ def assemble(begun: Begun, passed: Passed, timeline: bool, without: tuple[str, .
     return SimtResult(run, passed.executed, code, tuple(s.run for s in sms))
 
 
-def _moved(begun: Begun, passed: Passed, counted: Counters) -> tuple[Moved, float, Asked]:
+def _moved(begun: Begun, passed: Passed, counted: Counters) -> tuple[Moved, Foreign, Asked]:
     """What the traffic pass found, with the bytes of foreign lines that left; or what must be supposed where it did not see all CTAs."""
     known: Asked = begun.trace.walk.asked if begun.trace is not None and passed.walked else {}
     if begun.booked is None:
         seen = begun.trace is not None and passed.walked
         moved = begun.trace.walk.finish() if seen and begun.trace else supposed(passed.prints, counted, begun.ready.machine)
-        begun.booked = moved, begun.state.evicted(moved.allocated)
+        begun.booked = moved, begun.state.evicted(moved.allocated, SECTOR * (moved.back.sectors + moved.dirty.sectors))
     missing = [p for cta, p in passed.paths.items() if cta not in known]
     return *begun.booked, {**known, **supposed_levels(begun.ready.code, missing)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,14 @@ from gpusim.spec.device import GpuSpec
 ALLOCATION = 512
 #: the lowest address
 FIRST = 2 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """Of another kernel's dirty lines: bytes that a launch sends to DRAM; share of the lines it allocates that take the place of such a line."""
+
+    nbytes: float = 0.0
+    share: float = 0.0
 
 
 class MemoryState:
@@ -34,7 +43,7 @@ class MemoryState:
         dirty = l2_spec.capacity * l2_spec.dirty_share / l2_spec.halves
         block = max(1, spec.dram.piece // l2_spec.line)
         self.line = l2_spec.line
-        self.cache = SectoredL2(0, l2_spec.halves, int(half // self.line), int(dirty // self.line), block)
+        self.cache = SectoredL2(0, l2_spec.halves, int(half // self.line), int(dirty // self.line), block, int(half * l2_spec.part_share // self.line))
         self.foreign = self.foreign_all = dirty * l2_spec.halves if l2 == "foreign-dirty" else 0.0
 
     @property
@@ -42,12 +51,16 @@ class MemoryState:
         """Whether no launch has used it yet."""
         return not self.places
 
-    def evicted(self, allocated: int) -> float:
-        """Bytes of foreign dirty lines that leave when a launch allocates so many lines. They leave in step with what comes."""
-        capacity = self.cache.capacity
-        share = min(self.foreign, self.foreign_all * allocated / capacity) if capacity else 0.0
-        self.foreign -= share
-        return share
+    def evicted(self, allocated: int, soiled: float) -> Foreign:
+        """What leaves of another kernel's dirty lines when a launch allocates so many lines and makes `soiled` bytes dirty.
+
+        They are the newest lines, so the clean ones leave before them. But L2 holds no more dirty bytes than it did, so new ones send old ones to DRAM.
+        """
+        pushed = min(self.foreign, soiled)
+        room = self.cache.capacity * self.line - self.foreign_all
+        lost = min(self.foreign - pushed, max(0.0, allocated * self.line - room))
+        self.foreign -= pushed + lost
+        return Foreign(pushed + lost, lost / (allocated * self.line) if allocated else 0.0)
 
     def addresses(self, args: Sequence[Any]) -> dict[int, int]:
         """Number of each array argument -> byte address of its first element. An array keeps its place from launch to launch."""

@@ -36,6 +36,7 @@ class Bench:
     per_stored: float
     per_step: float
     received: Mapping[int, float]
+    evicting: float
 
     def time(self, paths: Sequence[CtaPath], *, timeline: bool = False) -> SmRun:
         """The CTAs of `paths` in this order. The run issues exactly the instructions of the paths, or it is a bug."""
@@ -48,6 +49,7 @@ class Bench:
             per_stored=self.per_stored,
             per_step=self.per_step,
             received=self.received,
+            evicting=self.evicting,
             l1_bytes=capacity(machine, (held.shared_bytes_per_cta + self.ready.spec.sm.shared_reserved_per_cta) * held.ctas_per_sm),
         )
         room = Room(min(held.limits["CTA slots"], held.limits["shared memory"]), warps_per_subcore(held.registers_per_thread, self.ready.spec))
@@ -63,7 +65,7 @@ def bench(ready: Ready, sm: int, paths: Sequence[CtaPath], asked: Mapping[int, M
     active = min(ready.machine.sms, ctas)
     reads = dram_sectors(asked, [p.cta for p in paths]) * ctas / len(paths)
     per_read, per_stored, per_step = (active * part for part in cost.split(reads))
-    return Bench(ready, sm, active, asked, per_read, per_stored, per_step, cost.received)
+    return Bench(ready, sm, active, asked, per_read, per_stored, per_step, cost.received, cost.evicting)
 
 
 def tracks(run: SmRun, sm: int, subcores: int) -> tuple[Track, ...]:

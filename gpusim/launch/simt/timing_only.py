@@ -21,9 +21,11 @@ from gpusim.launch.simt.tracing import Tracer, classed
 from gpusim.trace.simt import Counts
 
 #: grids that are executed whole where classes cannot be proved
-FEW_CTAS, FEW_THREADS = 2_000, 2_000_000
+FEW_CTAS, FEW_THREADS = 2_000, 1 << 22
 #: the same where L2 holds what launches before have left, which only a walk of all CTAs finds
 FEW_THREADS_BEHIND = 1 << 25
+#: places inside of strata that fall together with no width of a grid: multiples of the golden ratio
+GOLDEN = 0.6180339887
 #: larger ones: so many strata of the grid, so many CTAs of each
 STRATA, EACH = 16, 16
 
@@ -85,7 +87,8 @@ def _whole(ready: Ready, held: Sequence[Any], wanted: Sequence[int], trace: Trac
 def _strata(ready: Ready, held: Sequence[Any], wanted: Sequence[int], why: str, behind: bool) -> Passed:
     """Groups of CTAs, each spread over the whole grid; their scatter gives the standard error."""
     number, per_group = ready.geometry.ctas, STRATA * EACH
-    picked = np.unique((np.arange(per_group) + 0.5) * number / per_group).astype(np.int64)
+    place = np.arange(per_group) * GOLDEN % 1.0
+    picked = np.unique(((np.arange(per_group) + place) * number / per_group).astype(np.int64))
     groups = [execute(ready.code, ready.geometry, held, ctas=picked[i::EACH], sanitize=False, prints=False).counts for i in range(EACH)]
     sums = [thread_instructions(ready.code, c) for c in groups]
     error = stdev(sums) / fmean(sums) / len(sums) ** 0.5

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpusim.devices.simt.result import SmRun
 from gpusim.launch.simt.memory import SECTOR, Footprint
+from gpusim.launch.simt.state import Foreign
 from gpusim.launch.simt.walk import Moved
 from gpusim.parts.dram import Moved as Bytes
 from gpusim.parts.dram import serve
@@ -53,8 +54,7 @@ def supposed(prints: Mapping[str, Footprint], counted: Counters, machine: Machin
     )
 
 
-def dram_time(moved: Moved, foreign: float, machine: Machine) -> DramTime:
-    """foreign: bytes of earlier dirty lines that the launch evicts."""
+def dram_time(moved: Moved, foreign: Foreign, machine: Machine) -> DramTime:
     read, back, others = _asked(moved, foreign, machine)
     alone = [serve(machine.dram, *mix).time for mix in ((read,), (Bytes(), back), (Bytes(), others))]
     whole = serve(machine.dram, read, back + others).time
@@ -62,25 +62,28 @@ def dram_time(moved: Moved, foreign: float, machine: Machine) -> DramTime:
     return DramTime(*(part * factor for part in alone))
 
 
-def _asked(moved: Moved, foreign: float, machine: Machine) -> tuple[Bytes, Bytes, Bytes]:
+def _asked(moved: Moved, foreign: Foreign, machine: Machine) -> tuple[Bytes, Bytes, Bytes]:
     """What DRAM has to read, to write back, and to write of foreign lines. A sector that was written in part is filled up with a read of its atom."""
     atom, piece = machine.dram.atom, machine.dram.piece
-    atoms = moved.atoms + moved.back.fill_atoms
-    read = Bytes(moved.blocks + moved.back.fill_blocks, atoms, atoms * atom)
+    fills = moved.back.fills
+    read = Bytes(moved.blocks + moved.back.fill_blocks, moved.atoms + moved.back.fill_atoms, moved.atoms * atom + fills * SECTOR)
     back = Bytes(moved.back.blocks, moved.back.atoms, moved.back.sectors * SECTOR)
-    return read, back, Bytes(foreign / piece, foreign / atom, foreign)
+    gone = foreign.nbytes
+    return read, back, Bytes(gone / piece, gone / atom, gone)
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
     """What the launch's traffic costs the chip. changed: sectors stored or changed by atomics; steps: of atomics; hot: cycles of the slice of L2 that
-    has most of them; received: see `Moved`."""
+    has most of them; received: see `Moved`; evicting: that reads from DRAM wait on average because they
+    take the place of dirty lines."""
 
     dram: DramTime
     changed: int
     steps: int
     hot: float
     received: Mapping[int, float]
+    evicting: float
 
     def split(self, reads: float) -> tuple[float, float, float]:
         """Cycles of the chip for each of `reads` sectors that are read from DRAM, for each sector that is changed, for each step of an atomic."""
@@ -91,13 +94,13 @@ class Cost:
         return per_read, per_changed, self.hot / self.steps if self.steps else 0.0
 
 
-def cost(moved: Moved, foreign: float, counted: Counters, machine: Machine) -> Cost:
+def cost(moved: Moved, foreign: Foreign, counted: Counters, machine: Machine) -> Cost:
     changed = sum(counted.get(name, 0) for name in ("l1_store_sectors", "global_atomic_sectors", "global_red_sectors"))
     hot = max(moved.hottest / machine.simt.atomic_step, moved.atomics / machine.simt.atomic_rate)
-    return Cost(dram_time(moved, foreign, machine), changed, moved.atomics, hot, moved.received)
+    return Cost(dram_time(moved, foreign, machine), changed, moved.atomics, hot, moved.received, foreign.share * machine.evict_latency)
 
 
-def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], moved: Moved, foreign: float, machine: Machine) -> Counters:
+def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], moved: Moved, foreign: Foreign, machine: Machine) -> Counters:
     """runs: timed SMs, each with the number of SMs it stands for. A law: sectors loaded = hit in L1 + merged + received by L2."""
     runs = list(runs)
     hits = sum(run.l1_hits * times for run, times in runs)
