@@ -41,6 +41,8 @@ REASONS: tuple[tuple[str, str], ...] = (
     ("tensor.wgmma", "no record of this format, or shows only beside other instructions"),
     ("copy_engines", "says what the chip is"),
     ("tensor.mma_sync.ldmatrix", "says what the chip is"),
+    ("l2.part_share", "shows only in counters of DRAM reads for sectors written in part"),
+    ("l2.evict_latency", "shows only where launches are timed behind clean and behind dirty lines"),
     ("l2.dirty_share", "shows only in counters of write-backs"),
     ("l2", "says what the chip is"),
     ("dram.stacks", "says what the chip is"),

@@ -67,7 +67,7 @@ ABLATIONS: dict[str, Ablation] = {
     ),
     "dram-latency": Ablation(
         "DRAM answers at once, at its own rate",
-        fields=_all(0.0, "dram_latency", "dram_spread"),
+        fields=_all(0.0, "dram_latency", "dram_spread", "evict_latency"),
         threads=_all(0.0, "dram_spread", "dram_wait", "page"),
     ),
     "far-half": Ablation("both halves of L2 are as near as the own one", fields=_all(0.0, "far_latency")),
@@ -134,7 +134,7 @@ def ablate_traffic(moved: Moved, foreign: Foreign, asked: Asked, names: Sequence
     if all(ABLATIONS[name].misses for name in names):
         return moved, foreign, asked
     near = {cta: {sector: [NEAR] * len(levels) for sector, levels in sectors.items()} for cta, sectors in asked.items()}
-    return Moved(atomics=moved.atomics, hottest=moved.hottest, received=moved.received), 0.0, near
+    return Moved(atomics=moved.atomics, hottest=moved.hottest, received=moved.received), Foreign(), near
 
 
 def ablate_counts(counts: Counts, names: Sequence[str]) -> Counts:

@@ -44,8 +44,8 @@ class SectoredL2:
     """`span` lines of memory, of which the L2 holds some. Lines are numbered from 0."""
 
     def __init__(self, span: int, halves: int, lines: int, dirty: int, block: int, part: int | None = None) -> None:
-        """lines: that a half holds; dirty: of them at most; part: of them at most written in part, None: any number; block: lines of a DRAM block, which all have one home. Lines that left L2 dirty count
-        as dirty until those written before them have left as well."""
+        """lines: that a half holds; dirty: of them at most; part: of them at most written in part, None: any number; block: lines of a DRAM block,
+        which all have one home. Lines that left L2 dirty count as dirty until those written before them have left as well."""
         self.halves, self.block = halves, block
         self.held = [Lru(span, lines) for _ in range(halves)]
         self.valid = [np.zeros(span, np.uint8) for _ in range(halves)]

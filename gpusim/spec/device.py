@@ -218,7 +218,9 @@ class L2(Part):
     slice_spread: Cycles = Field(default=0.0, description="how much beyond that a slice may be farther or nearer, at most")
     read_bandwidth: BytesPerSecond = Field(description="read data L2 delivers to all SMs")
     write_bandwidth: BytesPerSecond = Field(description="write data L2 takes from all SMs")
-    part_share: Fraction = Field(description="share of the capacity that may hold lines with sectors written in part; what is beyond is read from DRAM and written back")
+    part_share: Fraction = Field(
+        description="share of the capacity that may hold lines with sectors written in part; what is beyond is read from DRAM and written back"
+    )
     evict_latency: Nanoseconds = Field(description="what a read from DRAM waits for a dirty line whose place it takes (thread kernels)")
     dirty_share: Fraction = Field(description="share of the capacity that may stay dirty")
 

@@ -163,14 +163,14 @@ def test_sides_and_cpcs_from_latencies_of_each_sm(tmp_path: Path) -> None:
 
 
 def test_sets_of_an_l1(tmp_path: Path) -> None:
-    """A chase over F bytes in a row misses 4 (F - 100 KiB) times its share in sets of three lines."""
+    """A chase over F bytes in a row misses 4 (F - 100 KiB) times its share in sets of four lines."""
     sizes = [k * 1024 for k in (10, 20, 40, 60, 80, 100, 104, 108, 112, 116, 120, 140, 200)]
     made: list[tuple[float, float]] = [(f, 30 + 200 * min(1.0, max(0.0, 4 * (f - 102400) / f))) for f in sizes]
     made += [(2**20 * (i + 1), 230.0) for i in range(30)]
     made += [(2**20 * 30 * k, (230 * 30 + 500 * 30 * (k - 1)) / (30 * k)) for k in (1.2, 1.5, 1.8)]
     steps = [record("latency/staircase", y, "cycles", footprint=x, ld="ca", warm="one_sm", l1_carveout="max_l1") for x, y in made]
     found = calibrate(file_of(tmp_path, *steps), BASE)
-    assert field(found, "sm.l1_ways").new == 3
+    assert field(found, "sm.l1_ways").new == 4
     assert field(found, "sm.l1_reserved").new is None
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from gpusim.errors import GpusimError
 from gpusim.launch.ablations import ABLATIONS, ablate, ablate_counts, ablate_path, ablate_traffic, chosen, in_turn
+from gpusim.launch.simt.state import Foreign
 from gpusim.launch.simt.walk import DRAM, FAR, NEAR, Moved
 from gpusim.lower.simt.code import Access
 from gpusim.spec.load import load_spec
@@ -88,8 +89,9 @@ def test_counts_without_conflicts() -> None:
 def test_without_misses_all_is_near_and_nothing_moves() -> None:
     asked = {0: {7: [DRAM, NEAR], 8: [FAR]}}
     moved = Moved(missed=2, atoms=1, atomics=5, hottest=3)
-    assert ablate_traffic(moved, 64.0, asked, ["l2-misses"]) == (Moved(atomics=5, hottest=3), 0.0, {0: {7: [NEAR, NEAR], 8: [NEAR]}})
-    assert ablate_traffic(moved, 64.0, asked, ["launch"]) == (moved, 64.0, asked)
+    foreign = Foreign(64.0, 0.5)
+    assert ablate_traffic(moved, foreign, asked, ["l2-misses"]) == (Moved(atomics=5, hottest=3), Foreign(), {0: {7: [NEAR, NEAR], 8: [NEAR]}})
+    assert ablate_traffic(moved, foreign, asked, ["launch"]) == (moved, foreign, asked)
 
 
 def test_savings_and_rest_are_the_whole_time() -> None:
