@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpusim.engine.noise import tail
+from gpusim.errors import GpusimError
 from gpusim.parts.crowded import CrowdedServer
 from gpusim.parts.l1 import SectoredL1
 from gpusim.parts.noc import offsets
@@ -35,8 +36,8 @@ class Surroundings:
 
     sm: its number. active_sms: SMs that share L2 and DRAM with it. where: sector id -> level. per_read, per_stored: cycles that this SM's share of DRAM
     works for a sector from there, and for one that is stored or changed; per_step: that its share of L2 works for a step of an atomic.
-    received: number of an Access -> share of its requests that L2 receives, where those of several SMs merge. evicting: cycles that
-    reads from DRAM wait on average for dirty lines to leave. l1_bytes: what shared memory leaves.
+    received: number of an Access -> share of its requests that L2 receives, where those of several SMs merge. in_gpc: SMs that share its
+    GPC's port to L2 with it. evicting: cycles that reads from DRAM wait on average for dirty lines to leave. l1_bytes: what shared memory leaves.
     """
 
     sm: int = 0
@@ -47,7 +48,18 @@ class Surroundings:
     per_step: float = 0.0
     received: Mapping[int, float] = field(default_factory=dict)
     evicting: float = 0.0
+    in_gpc: int = 1
     l1_bytes: int = 128 * 1024
+
+
+def _size_of_gpc(machine: Machine, sm: int) -> int:
+    """SMs of the GPC that `sm` belongs to."""
+    last = 0
+    for size in machine.gpc_sms:
+        last += size
+        if sm < last:
+            return size
+    raise GpusimError(f"SM {sm}; {machine.name} has {machine.sms}")
 
 
 class MemoryPath:
@@ -71,7 +83,8 @@ class MemoryPath:
         self.l2 = CrowdedServer(simt.l2_wait)
         self.dram = CrowdedServer(simt.dram_wait, share)
         self.out = CrowdedServer(0.0)
-        self.per_filled, self.per_sector = sector / machine.fill_rate, share * sector / machine.l2_read_rate
+        port = around.in_gpc * sector / (machine.gpc_rate_per_sm * _size_of_gpc(machine, around.sm))
+        self.per_filled, self.per_sector = sector / machine.fill_rate, max(port, share * sector / machine.l2_read_rate)
         self.received = around.received
         self.per_request = share / simt.l2_request_rate
         self.per_written = max(sector / machine.store_rate, share * sector / machine.l2_write_rate)
@@ -96,7 +109,7 @@ class MemoryPath:
             done = max(done, *[flying.get(s >> 2, 0.0) for s in sectors])
         if not missing:
             return done, False
-        arrival = self._fetch(missing, t, self.received.get(touch.access, 1.0))
+        arrival = self._fetch(missing, max(t, self.out.free), self.received.get(touch.access, 1.0))
         self._remember(missing, arrival, t)
         return max(done, arrival), True
 

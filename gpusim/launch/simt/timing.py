@@ -6,12 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+import numpy as np
+
 from gpusim.devices.simt.memory import Surroundings
 from gpusim.devices.simt.result import Moment, SmRun
 from gpusim.devices.simt.room import Room
 from gpusim.devices.simt.sm import run_sm
 from gpusim.launch.occupancy import warps_per_subcore
 from gpusim.launch.simt.counting import path_instructions
+from gpusim.launch.simt.loads import placement
 from gpusim.launch.simt.memory import Levels, dram_sectors
 from gpusim.launch.simt.prepare import Ready
 from gpusim.launch.simt.sample import APART
@@ -37,6 +40,7 @@ class Bench:
     per_step: float
     received: Mapping[int, float]
     evicting: float
+    in_gpc: int
 
     def time(self, paths: Sequence[CtaPath], *, timeline: bool = False) -> SmRun:
         """The CTAs of `paths` in this order. The run issues exactly the instructions of the paths, or it is a bug."""
@@ -50,6 +54,7 @@ class Bench:
             per_step=self.per_step,
             received=self.received,
             evicting=self.evicting,
+            in_gpc=self.in_gpc,
             l1_bytes=capacity(machine, (held.shared_bytes_per_cta + self.ready.spec.sm.shared_reserved_per_cta) * held.ctas_per_sm),
         )
         room = Room(min(held.limits["CTA slots"], held.limits["shared memory"]), warps_per_subcore(held.registers_per_thread, self.ready.spec))
@@ -63,9 +68,12 @@ def bench(ready: Ready, sm: int, paths: Sequence[CtaPath], asked: Mapping[int, M
     """For an SM whose CTAs are like `paths`."""
     ctas = ready.geometry.ctas
     active = min(ready.machine.sms, ctas)
+    gpc_of = np.repeat(np.arange(len(ready.machine.gpc_sms)), ready.machine.gpc_sms)
+    busy = np.unique(placement(ready.machine, min(ctas, ready.slots), ready.held.ctas_per_sm))
+    in_gpc = max(1, int(np.count_nonzero(gpc_of[busy] == gpc_of[sm])))
     reads = dram_sectors(asked, [p.cta for p in paths]) * ctas / len(paths)
     per_read, per_stored, per_step = (active * part for part in cost.split(reads))
-    return Bench(ready, sm, active, asked, per_read, per_stored, per_step, cost.received, cost.evicting)
+    return Bench(ready, sm, active, asked, per_read, per_stored, per_step, cost.received, cost.evicting, in_gpc)
 
 
 def tracks(run: SmRun, sm: int, subcores: int) -> tuple[Track, ...]:
