@@ -184,6 +184,6 @@ def test_shapes_alone_do_not_tell_where_data_leads() -> None:
 
 
 def test_a_large_grid_whose_data_decide_is_sampled_with_its_error() -> None:
-    x = np.where(np.arange(64 * 40_000) % 3 == 0, 1, -1).astype(np.float32)
-    run = simulate_simt(branch_on_data, Geometry((40_000, 1, 1), (64, 1, 1)), [x, np.zeros_like(x), len(x)], load_spec(SPEC), values=False).run
-    assert "standard error" in run.extrapolated and "256 of 40000 CTAs executed" in run.extrapolated
+    x = np.where(np.arange(64 * 80_000) % 3 == 0, 1, -1).astype(np.float32)
+    run = simulate_simt(branch_on_data, Geometry((80_000, 1, 1), (64, 1, 1)), [x, np.zeros_like(x), len(x)], load_spec(SPEC), values=False).run
+    assert "standard error" in run.extrapolated and "256 of 80000 CTAs executed" in run.extrapolated
