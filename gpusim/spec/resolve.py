@@ -29,6 +29,7 @@ class SimtCosts:
     split: float
     side_switch: float
     shuffle_index: float
+    constant_gap: float
     barrier: float
     code_buffer: int
     code_fetch: float

@@ -82,6 +82,10 @@ class Compiled:
     position: dict[int, int]
     registers: int
 
+#: what reads special registers and constants; and what of it does not follow at once
+_READ_FEW = frozenset(("S2R", "S2R.CTAID", "S2UR", "ULDC", "LDC"))
+_READ_SLOWLY = frozenset(("S2R.CTAID", "S2UR", "LDC"))
+
 
 def compile_code(code: Code, machine: Machine) -> Compiled:
     """Raises GpusimError for a mnemonic without a cost."""
@@ -153,6 +157,8 @@ def _issue(
     near = (*(r for r in needs if r not in far), *awaited)
     behind_it = REASONS.index(_GAP_REASON.get(instr.op, "wait"))
     gap = simt.branch if instr.op == "BRA" else hold if instr.op in WARPGROUP else simt.gap.get(instr.op, 1.0)
+    if behind and instr.op in _READ_FEW and behind[0].op in _READ_SLOWLY:
+        gap = max(gap, simt.constant_gap)
     return kind, pipe, other, hold, latency, instr.dst, near, far, number, first, again, gap, instr, behind_it, goes_on
 
 
