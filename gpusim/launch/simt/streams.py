@@ -16,7 +16,8 @@ import numpy as np
 from gpusim.launch.simt.rounds import Round, walk_round
 from gpusim.launch.simt.strips import SECTORS, Kind
 from gpusim.launch.simt.walk import READS, Walk, grouped, merged
-from gpusim.parts.sectored_l2 import Found, Written
+from gpusim.parts.sectored_l2 import Found
+from gpusim.parts.written import Written
 
 Array = Any  # np.ndarray
 
@@ -168,7 +169,7 @@ def _held(walk: Walk, kinds: Sequence[Kind], left: Sequence[Round]) -> bool:
     if not sum(walk.brought):
         return False
     spans = {_span(kinds, r, g.shifts[a], g.kind, a) for r in left for g, a in r.steps(kinds)}
-    return any(bool((t.stamp[first : last + 1] >= t.oldest).any()) for t in walk.cache.held for first, last in spans)
+    return any(bool(t.holds(slice(first, last + 1)).any()) for t in walk.cache.held for first, last in spans)
 
 
 def _written(walk: Walk, kinds: Sequence[Kind], sample: Sequence[Round]) -> Written:

@@ -11,7 +11,7 @@ from gpusim.launch.simt.state import Foreign
 from gpusim.launch.simt.walk import Moved
 from gpusim.parts.dram import Moved as Bytes
 from gpusim.parts.dram import serve
-from gpusim.parts.sectored_l2 import Written
+from gpusim.parts.written import Written
 from gpusim.spec.resolve import Machine
 from gpusim.trace.counters import Counters
 

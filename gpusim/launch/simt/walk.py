@@ -15,7 +15,8 @@ import numpy as np
 
 from gpusim.engine.noise import noise
 from gpusim.lower.simt.code import Access
-from gpusim.parts.sectored_l2 import ATOMS, BITS, WHOLE, Found, SectoredL2, Written, distinct_blocks
+from gpusim.parts.sectored_l2 import WHOLE, Found, SectoredL2
+from gpusim.parts.written import ATOMS, BITS, Written, distinct_blocks
 
 Array = Any  # np.ndarray
 #: where a sector was: near half, far half, DRAM behind the near half or behind the far half, on its way from there
