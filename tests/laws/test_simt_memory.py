@@ -67,7 +67,7 @@ def test_streams_beyond_l2(access: Access) -> None:
 def test_foreign_dirty_lines_cost_writes_and_never_help(access: Access) -> None:
     cold, clean, dirty = (access.run(l2=l2) for l2 in ("cold", "foreign-clean", "foreign-dirty"))
     assert clean.counters == cold.counters and clean.cycles == cold.cycles, "clean lines of others leave for nothing"
-    assert dirty.counters["dram_write_bytes"] > cold.counters["dram_write_bytes"]
+    assert dirty.counters["dram_write_bytes"] >= cold.counters["dram_write_bytes"] + (1 if access.written else 0), "who only reads little displaces clean lines"
     assert dirty.counters["dram_write_bytes"] <= cold.counters["dram_write_bytes"] + h200().l2.capacity * h200().l2.dirty_share + SECTOR
     assert dirty.cycles >= cold.cycles
     changed = {name for name in cold.counters if dirty.counters.get(name) != cold.counters[name]}
