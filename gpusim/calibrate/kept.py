@@ -28,6 +28,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     ("simt.warp", "shows only in counters of empty grids"),
     ("simt.cta_end", "shows only in counters of empty grids"),
     ("simt.cold", "shows only in counters of small grids"),
+    ("simt.constant_gap", "shows only in stall samples"),
     ("simt.constant_line", "needs chases in steps of a word"),
     ("simt.constant_ways", "needs footprints between those that are measured"),
     ("simt.uniform_constants", "needs footprints between those that are measured"),

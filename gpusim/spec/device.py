@@ -121,7 +121,9 @@ class Simt(Part):
     split: Cycles = Field(description="added where the lanes of a warp go both ways")
     side_switch: Cycles = Field(description="from the end of one side of a divergent branch to the first instruction of the other side")
     shuffle_index: Cycles = Field(description="what a shuffle takes longer when the lane comes from a register")
-    constant_gap: Cycles = Field(description="from an instruction that reads special registers or constants to a load of constants, or of the CTA's number, right behind it")
+    constant_gap: Cycles = Field(
+        description="from an instruction that reads special registers or constants to a load of constants, or of the CTA's number, right behind it"
+    )
     barrier: Cycles = Field(description="from the last arrival at a barrier until the warps go on, without sm.barrier_per_warp for each arrival")
     code_buffer: Bytes = Field(gt=0, description="instructions a sub-core keeps at hand")
     code_fetch: Cycles = Field(description="what a jump to an instruction that is not at hand takes longer")

@@ -82,6 +82,7 @@ class Compiled:
     position: dict[int, int]
     registers: int
 
+
 #: what reads special registers and constants; and what of it does not follow at once
 _READ_FEW = frozenset(("S2R", "S2R.CTAID", "S2UR", "ULDC", "LDC"))
 _READ_SLOWLY = frozenset(("S2R.CTAID", "S2UR", "LDC"))
