@@ -10,8 +10,9 @@ from gpusim.devices.simt.result import SmRun
 from gpusim.launch.simt.counting import path_instructions
 from gpusim.launch.simt.loads import Load
 from gpusim.launch.simt.loops import Nodes, Shape, parse, shape, shortened
-from gpusim.launch.simt.sample import BUDGET, beyond, copies, times, waves
+from gpusim.launch.simt.sample import BUDGET, behind, beyond, copies, times, waves
 from gpusim.launch.simt.timing import Bench
+from gpusim.lower.simt.code import Code
 from gpusim.trace.simt import CtaPath
 
 #: iterations kept of a run of equal ones, in the long and in the short run: of outer loops, and behind them of inner ones.
@@ -28,6 +29,10 @@ CAPS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
 )
 #: a wave that holds so many budgets of instructions costs as much as any other, whatever overlaps at its ends
 LONG = 1
+#: a time per instruction that changes by more than this asks for longer loops, twice as long each time
+CHANGING, RETRIES = 0.05, 2
+#: waves beyond which it is all the same that the last one is not full
+FEW = 8
 #: errors and residuals below this are not worth a word
 SMALL = 0.005
 
@@ -87,8 +92,13 @@ def _estimate(on: Bench, load: Load, paths: Sequence[CtaPath], mean: float, *, e
     if sum(held.sizes[:slots]) >= LONG * BUDGET:
         first = everything[:slots]
         run, said = _loops(on, held, first, len(first), BUDGET, timeline)
-        more = number * mean / sum(held.sizes[i] for i in first)
-        return Estimate(times(run, more), (*said, f"one wave of an SM timed, {number} CTAs in proportion to their instructions"))
+        size = mean * len(first) / sum(held.sizes[i] for i in first)
+        told = f"one wave of an SM timed, {number} CTAs in proportion to their instructions"
+        rest = number % slots
+        if not rest or number > FEW * slots:
+            return Estimate(times(run, size * number / slots), (*said, told))
+        last, _ = _loops(on, held, first[:rest], rest, BUDGET, False)
+        return Estimate(behind(times(run, size * (number // slots)), times(last, size)), (*said, told))
     return _sampled(on, held, number, mean, timeline)
 
 
@@ -119,35 +129,43 @@ def spread(number: int, most: int, slots: int) -> list[int]:
 
 
 def _loops(on: Bench, held: Paths, which: Sequence[int], number: int, budget: int, timeline: bool) -> tuple[SmRun, tuple[str, ...]]:
-    """The time of `number` CTAs: the paths `which`, and copies of them. Loops are shortened where they hold more than `budget` instructions."""
+    """The time of `number` CTAs: the paths `which`, and copies of them. Loops are shortened where they hold more than `budget` instructions, less so
+    where their time per instruction still changes."""
     code = on.ready.code
     whole = [held.paths[i] for i in which]
     total = sum(held.sizes[i] for i in which) * number / len(whole)
-    long = whole
-    caps: tuple[tuple[int, ...], ...] = ()
-    if total > budget:
-        for caps in CAPS:
-            long = held.cut(which, caps[0])
-            if sum(path_instructions(code, long)) * number / len(long) <= budget:
-                break
-    b = on.time(copies(long, number), timeline=timeline)
-    if not caps or b.instructions >= total:
-        return b, ()
+    if total <= budget:
+        return on.time(copies(whole, number), timeline=timeline), ()
+    fits = next((i for i, caps in enumerate(CAPS) if _held(code, held.cut(which, caps[0]), number) <= budget), len(CAPS) - 1)
+    for row in range(fits, max(-1, fits - RETRIES - 1), -1):
+        run, changes = _shortened(on, held, which, number, CAPS[row], total, timeline)
+        if changes is None or changes <= CHANGING:
+            break
+    said = f" (residual {changes:.1%})" if changes is not None else ""
+    return run, (f"at most {CAPS[row][0][0]} equal iterations of a loop timed in a row, the others in proportion{said}",)
+
+
+def _held(code: Code, paths: Sequence[CtaPath], number: int) -> float:
+    """Warp instructions of `number` CTAs like these."""
+    return sum(path_instructions(code, paths)) * number / len(paths)
+
+
+def _shortened(
+    on: Bench, held: Paths, which: Sequence[int], number: int, caps: tuple[tuple[int, ...], ...], total: float, timeline: bool
+) -> tuple[SmRun, float | None]:
+    """The run, and by how much the time per instruction still changed in it: from a run that is shorter once more, None where that would tell nothing."""
+    b = on.time(copies(held.cut(which, caps[0]), number), timeline=timeline)
+    if b.instructions >= total:
+        return b, None
     a = on.time(copies(held.cut(which, caps[1]), number))
     if b.instructions <= a.instructions:
-        return times(b, total / b.instructions), ("loops in proportion to their instructions",)
+        return times(b, total / b.instructions), None
     run = beyond(a, b, (total - b.instructions) / (b.instructions - a.instructions))
-    return run, (f"at most {caps[0][0]} equal iterations of a loop timed in a row, the others in proportion{_residual(on, held, which, number, caps, a, b)}",)
-
-
-def _residual(on: Bench, held: Paths, which: Sequence[int], number: int, caps: tuple[tuple[int, ...], ...], a: SmRun, b: SmRun) -> str:
-    """How much the time per instruction still changed, from a run that is shorter once more. Nothing where that would tell nothing."""
     less = caps[1][0] // 2
     if not less or a.cycles >= b.cycles:
-        return ""
+        return run, None
     first = on.time(copies(held.cut(which, (less, *caps[1][1:])), number))
     if a.instructions <= first.instructions:
-        return ""
+        return run, None
     before = (a.cycles - first.cycles) / (a.instructions - first.instructions)
-    after = (b.cycles - a.cycles) / (b.instructions - a.instructions)
-    return f" (residual {abs(before / after - 1):.1%})"
+    return run, abs(before / ((b.cycles - a.cycles) / (b.instructions - a.instructions)) - 1)

@@ -7,9 +7,8 @@ different caps. Then CTAs: half of the sampled ones, and all of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from gpusim.devices.simt.result import LineCost, SmRun
 from gpusim.launch.simt.loads import Load
@@ -72,30 +71,37 @@ def _moved(path: CtaPath, turn: int) -> CtaPath:
 
 def beyond(a: SmRun, b: SmRun, steps: float) -> SmRun:
     """b and `steps` times what b has more than a. Sums never fall below those of b."""
+    return _joined(a, b, lambda x, y: max(0.0, y + max(0.0, y - x) * steps))
 
-    def more(x: float, y: float) -> float:
-        return max(0.0, y + max(0.0, y - x) * steps)
+
+def behind(a: SmRun, b: SmRun) -> SmRun:
+    """a, and b when a has ended. Single CTAs are those of a."""
+    return replace(_joined(a, b, lambda x, y: x + y), ctas=a.ctas, timeline=a.timeline)
+
+
+def _joined(a: SmRun, b: SmRun, of: Callable[[float, float], float]) -> SmRun:
+    """Every sum of the two runs, `of` both; single CTAs are those of b."""
 
     def table(x: dict[str, float], y: dict[str, float]) -> dict[str, float]:
-        return {key: more(x.get(key, 0.0), y.get(key, 0.0)) for key in y}
+        return {key: of(x.get(key, 0.0), y.get(key, 0.0)) for key in {**y, **x}}
 
     stalls = table(a.stalls, b.stalls)
     none = LineCost()
     return replace(
         b,
-        cycles=more(a.cycles, b.cycles),
-        active=more(a.active, b.active),
-        instructions=round(more(a.instructions, b.instructions)),
+        cycles=of(a.cycles, b.cycles),
+        active=of(a.active, b.active),
+        instructions=round(of(a.instructions, b.instructions)),
         stalls=stalls,
         warp_cycles=sum(stalls.values()),
-        lines={line: _line(a.lines.get(line, none), cost, more) for line, cost in b.lines.items()},
+        lines={line: _line(a.lines.get(line, none), b.lines.get(line, none), of) for line in {**b.lines, **a.lines}},
         busy=table(a.busy, b.busy),
-        wavefronts=more(a.wavefronts, b.wavefronts),
-        l1_hits=round(more(a.l1_hits, b.l1_hits)),
-        l1_misses=round(more(a.l1_misses, b.l1_misses)),
-        l2_sectors=round(more(a.l2_sectors, b.l2_sectors)),
-        l2_received=more(a.l2_received, b.l2_received),
-        dram_sectors=round(more(a.dram_sectors, b.dram_sectors)),
+        wavefronts=of(a.wavefronts, b.wavefronts),
+        l1_hits=round(of(a.l1_hits, b.l1_hits)),
+        l1_misses=round(of(a.l1_misses, b.l1_misses)),
+        l2_sectors=round(of(a.l2_sectors, b.l2_sectors)),
+        l2_received=of(a.l2_received, b.l2_received),
+        dram_sectors=round(of(a.dram_sectors, b.dram_sectors)),
     )
 
 
@@ -105,6 +111,6 @@ def times(run: SmRun, factor: float) -> SmRun:
     return beyond(nothing, run, factor - 1.0)
 
 
-def _line(a: LineCost, b: LineCost, more: Any) -> LineCost:
-    stalls = {reason: more(a.stalls.get(reason, 0.0), cycles) for reason, cycles in b.stalls.items()}
-    return LineCost(round(more(a.issues, b.issues)), round(more(a.lanes, b.lanes)), sum(stalls.values()), stalls)
+def _line(a: LineCost, b: LineCost, of: Callable[[float, float], float]) -> LineCost:
+    stalls = {reason: of(a.stalls.get(reason, 0.0), b.stalls.get(reason, 0.0)) for reason in {**b.stalls, **a.stalls}}
+    return LineCost(round(of(a.issues, b.issues)), round(of(a.lanes, b.lanes)), sum(stalls.values()), stalls)
