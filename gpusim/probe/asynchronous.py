@@ -12,8 +12,7 @@ from typing import Any
 from gpusim.ir.simt.nodes import Geometry
 from gpusim.kernels.simt.probes import asynchronous as kernels
 from gpusim.launch.simt.args import ArraySpec
-from gpusim.launch.simt.run import simulate_simt
-from gpusim.probe.loops import int32, nanoseconds
+from gpusim.probe.loops import int32, launched, nanoseconds
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
 from gpusim.probe.rings import SPARE, per_pass
 from gpusim.spec.device import GpuSpec
@@ -106,8 +105,8 @@ def _latency(spec: GpuSpec, kernel: Any, place: str, args: tuple[Any, ...], shar
     the measured accesses found it."""
     given = (ArraySpec((PICKED[place] // 4,), "uint32"), *args, int32(TIMED + SPARE))
     one = Geometry((1, 1, 1), (1, 1, 1), shared)
-    made = simulate_simt(kernel, one, given, spec, values=False, exact=True, timeline=True, l2=BEFORE[place])
-    return per_pass(made.run, TIMED) / kernels.UNROLLED
+    made = launched(spec, kernel, one, given, exact=True, timeline=True, l2=BEFORE[place])
+    return per_pass(made, TIMED) / kernels.UNROLLED
 
 
 def _tma_bulk(p: Params) -> Simulation:

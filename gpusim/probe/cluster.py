@@ -8,8 +8,7 @@ from gpusim.ir.simt.nodes import Geometry
 from gpusim.kernels.simt.probes import cluster
 from gpusim.kernels.simt.probes.latency import STEPS
 from gpusim.launch.simt.args import ArraySpec
-from gpusim.launch.simt.run import simulate_simt
-from gpusim.probe.loops import Loop, slope
+from gpusim.probe.loops import Loop, launched, slope
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
 from gpusim.probe.rings import SPARE, per_pass
 from gpusim.spec.device import GpuSpec
@@ -25,8 +24,8 @@ def _dsmem(p: Params) -> Simulation:
     def simulate(spec: GpuSpec) -> float:
         geometry = Geometry((size, 1, 1), (32, 1, 1), 0, (size, 1, 1))
         args = (np.int32(further), np.int32(PASSES + SPARE), ArraySpec((1,), "uint32"))
-        made = simulate_simt(cluster.chase, geometry, args, spec, values=False, exact=True, timeline=True)
-        return per_pass(made.run, PASSES) / STEPS
+        made = launched(spec, cluster.chase, geometry, args, exact=True, timeline=True)
+        return per_pass(made, PASSES) / STEPS
 
     return simulate
 
@@ -38,8 +37,8 @@ def _cluster_barrier(p: Params) -> Simulation:
 
     def simulate(spec: GpuSpec) -> float:
         geometry = Geometry((size, 1, 1), (threads, 1, 1), 0, (size, 1, 1))
-        made = simulate_simt(kernel, geometry, (np.int32(PASSES + SPARE),), spec, values=False, exact=True, timeline=True)
-        return per_pass(made.run, PASSES)
+        made = launched(spec, kernel, geometry, (np.int32(PASSES + SPARE),), exact=True, timeline=True)
+        return per_pass(made, PASSES)
 
     return simulate
 

@@ -16,8 +16,7 @@ from gpusim.ir.simt.nodes import Geometry
 from gpusim.kernels.simt import transpose
 from gpusim.kernels.simt.probes import coalescing
 from gpusim.launch.simt.args import ArraySpec
-from gpusim.launch.simt.run import simulate_simt
-from gpusim.probe.loops import excluded, nanoseconds, sms
+from gpusim.probe.loops import excluded, launched, nanoseconds, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
 from gpusim.probe.steady import Chain, Extents, before_part, steady, two_lengths
 from gpusim.spec.device import GpuSpec
@@ -126,7 +125,7 @@ def _matrix(kernel: Callable[[], Any], n: int, grid: Extents, block: Extents) ->
     def simulate(spec: GpuSpec) -> float:
         def time(part: int) -> float:
             geometry, l2 = Geometry((grid[0], part, 1), block, 0), before_part("warm", part, rows)
-            return simulate_simt(kernel(), geometry, args, spec, values=False, l2=l2, launch="in").run.time_ps / 1000
+            return launched(spec, kernel(), geometry, args, l2=l2, launch="in").time_ps / 1000
 
         return steady(time, rows, two_lengths(4 * n * n // rows))
 

@@ -11,10 +11,9 @@ import numpy as np
 from gpusim.ir.simt.nodes import Geometry
 from gpusim.kernels.simt.probes import latency
 from gpusim.launch.simt.args import ArraySpec
-from gpusim.launch.simt.run import simulate_simt
 from gpusim.launch.simt.state import MemoryState
 from gpusim.probe import cluster
-from gpusim.probe.loops import excluded, sms
+from gpusim.probe.loops import excluded, launched, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
 from gpusim.probe.rings import SPARE, Chip, Ring, far_word, per_pass
 from gpusim.spec.device import GpuSpec
@@ -41,8 +40,8 @@ def _chain(
 
     def simulate(spec: GpuSpec) -> float:
         given = tuple(np.int32(passes + SPARE) if isinstance(a, str) else a for a in args)
-        made = simulate_simt(kernel, Geometry((1, 1, 1), (threads, 1, 1), 0), given, spec, values=False, exact=True, timeline=True, **options)
-        return per_pass(made.run, passes) / steps
+        made = launched(spec, kernel, Geometry((1, 1, 1), (threads, 1, 1), 0), given, exact=True, timeline=True, **options)
+        return per_pass(made, passes) / steps
 
     return simulate
 

@@ -57,10 +57,15 @@ def slope(loop: Loop) -> Simulation:
 
 
 def run(spec: GpuSpec, kernel: Any, threads: tuple[int, int], args: tuple[Any, ...], shared: int = 0, **options: Any) -> Run:
-    """One launch without values. threads: (CTAs, threads of a CTA). options: for `simulate_simt`."""
-    begun = begin(kernel, Geometry((threads[0], 1, 1), (threads[1], 1, 1), shared), args, spec, **options)
+    """One launch without values. threads: (CTAs, threads of a CTA). options: for `begin`."""
+    return launched(spec, kernel, Geometry((threads[0], 1, 1), (threads[1], 1, 1), shared), args, **options)
+
+
+def launched(spec: GpuSpec, kernel: Any, geometry: Geometry, args: Sequence[Any], *, timeline: bool = False, **options: Any) -> Run:
+    """One launch without values. timeline: keep the passes of the timed warps. options: for `begin`."""
+    begun = begin(kernel, geometry, args, spec, **options)
     begun.execute(values=False)
-    return begun.result().run
+    return begun.result(timeline=timeline).run
 
 
 def begin(

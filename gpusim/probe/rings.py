@@ -15,8 +15,9 @@ from gpusim.kernels.simt.probes import latency
 from gpusim.launch.dealing import deal
 from gpusim.launch.simt.args import ArraySpec
 from gpusim.launch.simt.loads import Load
-from gpusim.launch.simt.run import Begun, begin
+from gpusim.launch.simt.run import Begun
 from gpusim.launch.simt.state import MemoryState
+from gpusim.probe.loops import begin
 from gpusim.spec.device import GpuSpec
 from gpusim.spec.resolve import resolve
 from gpusim.trace.profile import Track

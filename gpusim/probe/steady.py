@@ -15,8 +15,8 @@ import numpy as np
 from gpusim.ir.simt.nodes import Geometry
 from gpusim.kernels.simt.probes import streams
 from gpusim.launch.simt.args import ArraySpec
-from gpusim.launch.simt.run import begin
 from gpusim.launch.simt.state import MemoryState
+from gpusim.probe.loops import begin, launched
 from gpusim.spec.device import GpuSpec
 from gpusim.trace.run import Run
 
@@ -61,9 +61,7 @@ class Chain:
 
     def run(self, kernel: Any, ctas: int, threads: int, args: Sequence[Any], **options: Any) -> Run:
         """A launch that is timed, its overhead in it."""
-        begun = begin(kernel, _line(ctas, threads), args, self.spec, state=self.state, launch="in", **options)
-        begun.execute(values=False)
-        return begun.result().run
+        return launched(self.spec, kernel, _line(ctas, threads), args, state=self.state, launch="in", **options)
 
     def before(self, kernel: Any, ctas: int, threads: int, args: Sequence[Any]) -> None:
         """A launch of which only what it leaves in L2 matters: no SM is timed."""
