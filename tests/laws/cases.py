@@ -29,8 +29,6 @@ LARGEST = 700
 TILES = ((64, 64, 32), (64, 128, 32), (128, 64, 16), (128, 128, 32))
 
 
-
-
 def few(examples: int) -> settings:
     """The same examples in every run, and no search for smaller ones: an example is a simulation."""
     return settings(max_examples=examples, deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate))
