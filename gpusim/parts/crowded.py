@@ -12,7 +12,7 @@ class CrowdedServer:
     much as it does. They are taken to do what it does: at first at the same time, later at other times, as often on average. In the long run
     nobody gets more than its share: what it had more within `window` / 4 cycles is taken off again.
 
-    On top of that a request waits for the others': `wait` * u / (2 (1 - u)) cycles (M/D/1), where u is the server's utilisation over about
+    A request waits at least for the others': `wait` * u / (2 (1 - u)) cycles (M/D/1), where u is the server's utilisation over about
     `window` cycles, at most 0.9. `book` is called in non-decreasing time.
     """
 
@@ -40,4 +40,4 @@ class CrowdedServer:
         end = (self.free if self.free > now else now) + cycles * (1.0 - self.others) / (1.0 - self.others * crowd)
         self.free = end = max(end, self.fair - self.window / 4.0)
         used = self.load if self.load < _FULLEST else _FULLEST
-        return end + self.wait * used / (2.0 - 2.0 * used)
+        return max(end, now + cycles * (1.0 - self.others) / (1.0 - self.others * crowd) + self.wait * used / (2.0 - 2.0 * used))
