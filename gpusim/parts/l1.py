@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -124,14 +123,10 @@ class SectoredL1:
         return True
 
     def _demote(self, line: int) -> None:
-        """It keeps its age among those that are not protected."""
+        """It keeps its age, so it is mostly the next to go."""
         at = self.place[line]
         del self.kept[line], self.shut[at][line]
-        lines, used = self.open[at], self.used
-        newer = [x for x in lines if used[x] > used[line]]
-        lines[line] = None
-        for x in newer:
-            lines.move_to_end(x)
+        self.open[at][line] = None
 
     def _bring(self, line: int) -> None:
         group, first = divmod(line, self.count)
@@ -145,9 +140,8 @@ class SectoredL1:
     def _evict(self, first: int, second: int) -> int:
         """Make room in one of two sets; which it is. The oldest line that is not protected goes; if all are, the oldest."""
         used = self.used
-        oldest = [next(iter(lines)) for lines in (self.open[first], self.open[second]) if lines]
-        oldest = oldest or [next(iter(lines)) for lines in (self.shut[first], self.shut[second])]
-        victim = min(oldest, key=used.__getitem__)
+        lines = (*self.open[first], *self.open[second]) or (*self.shut[first], *self.shut[second])
+        victim = min(lines, key=used.__getitem__)
         at = self.place.pop(victim)
         if victim in self.kept:
             del self.kept[victim], self.shut[at][victim]
@@ -165,7 +159,7 @@ class SectoredL1:
 
     def clear(self) -> None:
         """A fence of the whole chip: other SMs may have written any of these lines."""
-        self.open: list[OrderedDict[int, None]] = [OrderedDict() for _ in range(self.count)]
+        self.open: list[dict[int, None]] = [{} for _ in range(self.count)]
         self.shut: list[dict[int, None]] = [{} for _ in range(self.count)]
         self.valid: dict[int, int] = {}
         self.place: dict[int, int] = {}
