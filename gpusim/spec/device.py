@@ -207,7 +207,7 @@ class CopyEngines(Part):
 
 
 class L2(Part):
-    capacity: Bytes = Field(description="all of L2")
+    capacity: Bytes = Field(gt=0, description="all of L2")
     halves: Annotated[int, Plain, Field(ge=1, le=2)] = Field(
         description="2: each SM looks in its near half; a line's home is in one half, the other keeps a copy"
     )

@@ -41,6 +41,11 @@ RULES: tuple[tuple[tuple[str, ...], Callable[[GpuSpec], bool], str], ...] = (
     ),
     (("sm.max_warps", "sm.subcores"), lambda s: s.sm.max_warps % s.sm.subcores == 0, "sm.max_warps must be a multiple of sm.subcores"),
     (("sm.shared_max", "sm.l1_and_shared"), lambda s: s.sm.shared_max <= s.sm.l1_and_shared, "sm.shared_max must fit in sm.l1_and_shared"),
+    (
+        ("sm.carveouts", "sm.shared_max"),
+        lambda s: not s.sm.carveouts or max(s.sm.carveouts) >= s.sm.shared_max,
+        "the largest of sm.carveouts must hold sm.shared_max",
+    ),
     (("sm.carveouts", "sm.l1_and_shared"), lambda s: all(c <= s.sm.l1_and_shared for c in s.sm.carveouts), "sm.carveouts must fit in sm.l1_and_shared"),
     (
         ("sm.shared_max_per_cta", "sm.shared_reserved_per_cta", "sm.shared_max"),
