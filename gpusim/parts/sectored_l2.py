@@ -6,7 +6,6 @@ reference/mechanisms-memory.md 1.1, 1.2, 3; mechanisms-decided.md 7.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +24,8 @@ SECTORS = np.array([[m >> bit & 1 for bit in range(4)] for m in range(16)], bool
 WHOLE, _ALL = 32, np.uint32(0x20202020)
 #: phases until they are counted from the beginning, and blocks whose dirty lines are booked together
 _PHASES, _CHUNK = 30_000, 1 << 16
+#: lines for which there is room beyond those that are asked for, at least
+_SPARE = 1 << 16
 #: a cheap mixing of bits, so that any pitch meets both halves alike
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -53,6 +54,7 @@ class SectoredL2:
         self.held = [Lru(0, lines) for _ in range(halves)]
         self.wrote = [Lru(0, dirty) for _ in range(halves)]
         self.part = [Lru(0, lines if part is None else part) for _ in range(halves)]
+        self.entries = np.zeros((0, halves), np.int32)
         self.dirty, self.soiled = np.zeros(0, np.uint8), (span, 0)
         self.covered: Array | None = None
         self.phase = 0
@@ -61,19 +63,19 @@ class SectoredL2:
         self.grow(span)
 
     def grow(self, span: int) -> None:
-        """Room for lines up to `span`. What is looked up together lies side by side: the entries of a line in all halves. It is written at its home only,
-        so one entry for that serves all halves."""
-        self._share(self.held, _longer(np.stack([table.entries for table in self.held], 1), span).T)
+        """Room for lines up to `span`, and some to spare: pages that nobody touches take no memory. What is looked up together lies side by side: the
+        entries of a line in all halves. It is written at its home only, so one entry for that serves all halves."""
+        span += max(span // 4, _SPARE)
+        self.entries = _longer(self.entries, span)
+        for half, table in enumerate(self.held):
+            table.entries = self.entries[:, half]
         for tables in (self.wrote, self.part):
-            self._share(tables, [_longer(tables[0].entries, span)] * self.halves)
+            entries = _longer(tables[0].entries, span)
+            for table in tables:
+                table.entries = entries
         self.dirty, self.came = _longer(self.dirty, span), _longer(self.came, span)
         if self.covered is not None:
             self.covered = _longer(self.covered, span)
-
-    @staticmethod
-    def _share(tables: Sequence[Lru], entries: Iterable[Array]) -> None:
-        for one, mine in zip(tables, entries, strict=True):
-            one.entries = mine
 
     @property
     def capacity(self) -> int:
