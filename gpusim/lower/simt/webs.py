@@ -7,8 +7,9 @@ what it overwrites.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
 
 from gpusim.ir.simt.nodes import If, Reg, Simple, Value
 from gpusim.ir.simt.walk import bodies, reads, walk, with_bodies, with_reads, with_writes, writes
@@ -63,22 +64,26 @@ class _Webs:
             count += sum(reg.id in self.several for stmt in walk(block.ops) for reg in writes(stmt))
 
     def _flow(self) -> None:
-        """Which definitions reach the begin of every block."""
+        """Which definitions reach the begin of every block. Blocks are numbered so that few need a second look in that order."""
         blocks = self.code.blocks
-        start = {r: frozenset((-1 - r,)) for r in self.several}
-        self.reach = [start if b.id == 0 else {} for b in blocks]
+        self.reach = [{} for _ in blocks]
+        self.reach[0] = {r: frozenset((-1 - r,)) for r in self.several}
         todo = [0]
         while todo:
-            at = todo.pop(0)
+            at = heappop(todo)
             out = self._through(blocks[at], None)
             for s in successors(blocks[at]):
-                merged = dict(self.reach[s])
-                for reg, found in out.items():
-                    merged[reg] = merged.get(reg, frozenset()) | found
-                if merged != self.reach[s]:
-                    self.reach[s] = merged
-                    if s not in todo:
-                        todo.append(s)
+                if self._reaches(s, out) and s not in todo:
+                    heappush(todo, s)
+
+    def _reaches(self, block: int, out: Mapping[int, frozenset[int]]) -> bool:
+        """Whether these definitions are more than was known to reach it."""
+        known, more = self.reach[block], False
+        for reg, found in out.items():
+            before = known.get(reg)
+            if before is None or not found <= before:
+                known[reg], more = found | before if before else found, True
+        return more
 
     def _through(self, block: Block, use: Callable[[Reg, frozenset[int]], object] | None) -> dict[int, frozenset[int]]:
         now = dict(self.reach[block.id])
