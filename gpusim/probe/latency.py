@@ -21,7 +21,7 @@ from gpusim.spec.device import GpuSpec
 LINE, KIB, MIB, GIB = 128, 1 << 10, 1 << 20, 1 << 30
 #: steps of a walk that tell its mean within 1 %
 STEPS = 1024
-#: rings up to this size are walked once before, so that the L1 holds what it holds in every pass
+#: rings up to this size are walked twice before, as in the original: lines that are touched again are protected, so one pass does not settle L1
 WALKED_TWICE = 512 * KIB
 #: lines that every SM visits (of the 64 measured ones as many as tell the distribution), and bytes from one to the next
 LINES, PITCH = 32, 4736
@@ -120,7 +120,7 @@ def _staircase(p: Params) -> Simulation:
     footprint, load = round(p["footprint"] / LINE) * LINE, {"ca": "ca", "cg": "cg"}[p["ld"]]
     ring, all_sms = Ring(footprint // LINE, LINE), {"one_sm": False, "all_sms": True}[p["warm"]]
     small = footprint <= WALKED_TWICE
-    warm, steps = (ring.nodes, min(ring.nodes, 2 * STEPS)) if small else (0, STEPS)
+    warm, steps = (2 * ring.nodes, min(ring.nodes, 2 * STEPS)) if small else (0, STEPS)
     carved = CARVED[p.get("l1_carveout", "max_l1")]
 
     def simulate(spec: GpuSpec) -> float:
