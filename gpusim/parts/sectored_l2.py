@@ -18,6 +18,8 @@ Array = Any  # np.ndarray
 
 #: lines that are looked up together at most; residency is exact to this grain
 GRAIN = 4096
+#: the same for lines written in part, of which few are held
+PART_GRAIN = 256
 #: masks as sectors: bool of shape [16, 4]
 SECTORS = np.array([[m >> bit & 1 for bit in range(4)] for m in range(16)], bool)
 #: bytes of a sector, and of all sectors of a line as one number
@@ -218,7 +220,9 @@ class SectoredL2:
         self.covered[lines] = nbytes.view(np.uint32).ravel()
         partly = ((nbytes < WHOLE) & SECTORS[dirty | masks]).any(1)
         for at, mine in homes:
-            self.part[at].use(lines[mine & partly])
+            new = lines[mine & partly]
+            for i in range(0, len(new), PART_GRAIN):
+                self.part[at].use(new[i : i + PART_GRAIN])
             self.part[at].drop(lines[mine & ~partly])
 
     def _nbytes(self, lines: Array) -> Array:
