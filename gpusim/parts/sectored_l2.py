@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gpusim.parts.covered import WHOLE, add, put, short
 from gpusim.parts.lru import Lru
 from gpusim.parts.written import ATOMS, Written
 
@@ -20,10 +21,6 @@ Array = Any  # np.ndarray
 GRAIN = 4096
 #: the same for lines written in part, of which few are held
 PART_GRAIN = 256
-#: masks as sectors: bool of shape [16, 4]
-SECTORS = np.array([[m >> bit & 1 for bit in range(4)] for m in range(16)], bool)
-#: bytes of a sector, and of all sectors of a line as one number
-WHOLE, _ALL = 32, np.uint32(0x20202020)
 #: phases until they are counted from the beginning, and blocks whose dirty lines are booked together
 _PHASES, _CHUNK = 30_000, 1 << 16
 #: lines for which there is room beyond those that are asked for, at least
@@ -201,7 +198,8 @@ class SectoredL2:
         """Count the bytes written of each sector. One that was there whole before its first write is whole."""
         if self.covered is None:
             self.covered = np.zeros(len(self.dirty), np.uint32)
-            self.covered[np.flatnonzero(self.dirty)] = _ALL
+            soiled = np.flatnonzero(self.dirty)
+            self.covered[soiled] = put(self.covered[soiled], self.dirty[soiled], WHOLE)
         homes = [(half, ~remote), (1 - half, remote)][: self.halves]
         here = np.zeros(len(lines), np.uint8)
         for at, mine in homes:
@@ -209,47 +207,36 @@ class SectoredL2:
             held, here[mine], _ = self.held[at].look(there)
             self._save(there[~(held & self.wrote[at].holds(there))])
             self._fill(at, there)
-        dirty, nbytes = self.dirty[lines], self._nbytes(lines)
-        writes = SECTORS[masks]
-        nbytes[SECTORS[masks & ~dirty]] = 0
-        nbytes[SECTORS[masks & here & ~dirty] if parts is not None else writes] = WHOLE
+        dirty = self.dirty[lines]
+        clean = masks & ~dirty
+        counts = put(self.covered[lines], clean, 0)
+        counts = put(counts, clean & here, WHOLE) if parts is not None else put(counts, masks, WHOLE)
         if parts is not None:
-            sectors, written = parts
-            place = np.searchsorted(lines, sectors >> 2), sectors & 3
-            nbytes[place] = np.minimum(WHOLE, nbytes[place] + np.minimum(written, WHOLE))
-        self.covered[lines] = nbytes.view(np.uint32).ravel()
-        partly = ((nbytes < WHOLE) & SECTORS[dirty | masks]).any(1)
+            counts = add(counts, lines, *parts)
+        self.covered[lines] = counts
+        partly = short(counts) & (dirty | masks) > 0
         for at, mine in homes:
-            new = lines[mine & partly]
-            for i in range(0, len(new), PART_GRAIN):
-                self.part[at].use(new[i : i + PART_GRAIN])
+            self.part[at].use(lines[mine & partly])
             self.part[at].drop(lines[mine & ~partly])
-
-    def _nbytes(self, lines: Array) -> Array:
-        """Bytes written of each sector: uint8 of shape [lines, 4]."""
-        assert self.covered is not None
-        found: Array = self.covered[lines].view(np.uint8).reshape(-1, 4)
-        return found
 
     def _fill(self, at: int, lines: Array) -> None:
         """Lines that were filled up because too many were written in part: they are whole and clean."""
+        if self.covered is None:
+            return
         gone = lines[~self.part[at].holds(lines)]
         partly = self._partly(gone, self.dirty[gone])
         some = partly > 0
-        if self.covered is not None and some.any():
+        if some.any():
             gone, partly = gone[some], partly[some]
             self.sent.add(gone, partly, self.block, partly)
             self.dirty[gone] &= ~partly
-            nbytes = self._nbytes(gone)
-            nbytes[SECTORS[partly]] = WHOLE
-            self.covered[gone] = nbytes.view(np.uint32).ravel()
+            self.covered[gone] = put(self.covered[gone], partly, WHOLE)
 
     def _partly(self, lines: Array, dirty: Array) -> Array:
         """Masks of the dirty sectors of these lines of which not all bytes were written."""
-        if self.covered is None:
+        if self.covered is None or not len(lines):
             return np.zeros(len(lines), np.uint8)
-        some: Array = np.packbits(self._nbytes(lines) < WHOLE, axis=1, bitorder="little").ravel() & dirty
-        return some
+        return short(self.covered[lines]) & dirty
 
     def settle(self) -> Written:
         """Book what has left L2 as sent to DRAM. What is still dirty."""
@@ -270,9 +257,8 @@ class SectoredL2:
             still[mine] = self.wrote[at].holds(there) & self.held[at].holds(there)
             whole[mine] = ~self.part[at].holds(there)
         self._save(lines[~still])
-        if self.covered is not None:
-            for at in range(self.halves):
-                self._fill(at, lines[still & whole & (home == at)])
+        for at in range(self.halves):
+            self._fill(at, lines[still & whole & (home == at)])
         lines = lines[still & (self.dirty[lines] > 0)]
         masks = self.dirty[lines]
         left.add(lines, masks, self.block, self._partly(lines, masks))

@@ -24,10 +24,9 @@ from gpusim.spec.device import GpuSpec
 THREADS = 256
 #: CTAs of THREADS that an SM holds, for whole waves
 RESIDENT = 8
-SECTOR = 32
 NEVER = np.int32(0)
-#: CTA of a gather, loads of a thread; loads of a thread in the two launches that are simulated
-GATHER_THREADS, GATHER_LOADS, GATHER_SHORT = 512, 32, (8, 12)
+#: CTA of a gather, loads of a thread; those of the launch before that is simulated, and of two that follow: each reads more than L2 holds
+GATHER_THREADS, GATHER_LOADS, GATHER_BEFORE, GATHER_SHORT = 512, 32, 4, (4, 8)
 
 strided = cache(coalescing.strided)
 vectors = cache(coalescing.vectors)
@@ -50,7 +49,7 @@ def _strided(op: str, accesses: int, stride: int, offset: int) -> Simulation:
     args = (_floats(accesses * stride + offset), _floats(accesses * stride + offset), np.int32(stride), np.int32(offset), NEVER, _floats(1))
 
     def simulate(spec: GpuSpec) -> float:
-        lengths = two_lengths(per_cta * min(SECTOR, 4 * stride), RESIDENT * sms(spec))
+        lengths = two_lengths(per_cta * min(spec.l2.line, 4 * stride), RESIDENT * sms(spec))
         return steady(lambda ctas: nanoseconds(spec, strided(op), (ctas, THREADS), args), accesses // per_cta, lengths)
 
     return simulate
@@ -91,7 +90,7 @@ def _gather(p: Params) -> Simulation:
 
     def simulate(spec: GpuSpec) -> float:
         chip = Chain(spec)
-        chip.before(coalescing.gather, ctas, GATHER_THREADS, args(coalescing.GATHERED))
+        chip.before(coalescing.gather, ctas, GATHER_THREADS, args(GATHER_BEFORE))
         picoseconds = steady(lambda loads: chip.run(coalescing.gather, ctas, GATHER_THREADS, args(loads)).time_ps, GATHER_LOADS, GATHER_SHORT)
         return accesses / picoseconds * 1000
 

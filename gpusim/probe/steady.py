@@ -23,8 +23,9 @@ from gpusim.trace.run import Run
 Extents = tuple[int, int, int]
 #: bytes of one array that the longer of two launches moves at least: twice what L2 holds, so that both keep as much dirty as they can
 ENOUGH = 128 << 20
-#: waves of the longer launch at least: the first ones, whose requests all come at once, are behind in both
-WAVES = 5
+#: waves of the longer launch at least, so that the first ones, whose requests all come at once, are behind in both; in a launch of so many times ENOUGH
+#: they do not count
+WAVES, AMPLE = 5, 3
 
 
 def steady(time: Callable[[int], float], parts: int, lengths: tuple[int, int]) -> float:
@@ -44,8 +45,10 @@ def before_part(l2: str, parts: int, all_parts: int) -> str:
 
 
 def two_lengths(each: int, grain: int = 1, size: int = ENOUGH) -> tuple[int, int]:
-    """Two numbers of parts of `each` bytes, both whole waves of `grain` parts: the longer one about `size` bytes, the shorter one two thirds."""
-    waves = max(WAVES, round(size / (grain * each)))
+    """Two numbers of parts that each touch lines of `each` bytes, both whole waves of `grain` parts: the longer one about `size` bytes, the shorter
+    one two thirds. WAVES waves are enough, and so are fewer that touch AMPLE times `size`."""
+    wave = grain * each
+    waves = max(min(WAVES, max(2, round(AMPLE * size / wave))), round(size / wave))
     return (waves - max(1, waves // 3)) * grain, waves * grain
 
 

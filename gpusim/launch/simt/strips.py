@@ -12,7 +12,7 @@ from gpusim.launch.simt.affine import Coefs
 from gpusim.launch.simt.classes import CtaClass
 from gpusim.launch.simt.walk import grouped, merged, parts_of
 from gpusim.lower.simt.code import Access
-from gpusim.parts.sectored_l2 import WHOLE
+from gpusim.parts.covered import WHOLE
 
 Array = Any  # np.ndarray
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from gpusim.engine.noise import noise
 from gpusim.lower.simt.code import Access
-from gpusim.parts.sectored_l2 import WHOLE, Found, SectoredL2
+from gpusim.parts.covered import WHOLE
+from gpusim.parts.sectored_l2 import Found, SectoredL2
 from gpusim.parts.written import ATOMS, BITS, Written, distinct_blocks
 
 Array = Any  # np.ndarray
