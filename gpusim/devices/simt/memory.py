@@ -138,7 +138,7 @@ class MemoryPath:
         cold = {s >> self.in_piece: level for s, level in zip(sectors, levels, strict=True) if level >= DRAM}
         fetched = sum(DRAM <= level <= FAR_DRAM for level in levels)
         self.dram_sectors += fetched
-        done += max(0.0, self.dram.book(t, fetched * self.per_read) - t)
+        done += self.dram.book(through, fetched * self.per_read) - through
         done += (len({s >> self.in_page for s in sectors}) - 1) * self.per_page
         return done + max(self.spread * (tail(piece) - 1.0) + self.behind[level] for piece, level in cold.items())
 
