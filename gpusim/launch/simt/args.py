@@ -5,6 +5,8 @@ from __future__ import annotations
 import mmap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,23 +38,34 @@ class ArraySpec:
             total *= extent
         return total
 
-    def zeros(self) -> np.ndarray:
-        """Zeros of this shape. Pages that nobody touches take no memory."""
-        return zeros(self.size, np_dtype(self.dtype)).reshape(self.shape)
+    def zeros(self, read_only: bool = False) -> np.ndarray:
+        """Zeros of this shape. Pages that nobody touches take no memory; of those that are only read there is but one, if nobody writes any."""
+        return zeros(self.size, np_dtype(self.dtype), read_only).reshape(self.shape)
 
 
 #: bytes from which NumPy asks for huge pages
 HUGE = 1 << 22
+#: where Linux says whether huge pages that are only read are one and the same
+_ZERO_PAGE = Path("/sys/kernel/mm/transparent_hugepage/use_zero_page")
 
 
-def zeros(count: int, dtype: np.dtype[Any]) -> np.ndarray:
-    """Zeros, of which only small pages are touched: CTAs here and there must not bring the whole array into memory."""
+def zeros(count: int, dtype: np.dtype[Any], read_only: bool = False) -> np.ndarray:
+    """Zeros, of which only small pages are touched: CTAs here and there must not bring the whole array into memory. read_only: huge pages of zeros are
+    one and the same, and fewer to find."""
     nbytes = count * dtype.itemsize
     if nbytes < HUGE or not hasattr(mmap, "MADV_NOHUGEPAGE"):
         return np.zeros(count, dtype)
     pages = mmap.mmap(-1, nbytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    pages.madvise(mmap.MADV_NOHUGEPAGE)
+    pages.madvise(mmap.MADV_HUGEPAGE if read_only and _one_zero_page() else mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(pages, dtype, count)
+
+
+@cache
+def _one_zero_page() -> bool:
+    try:
+        return _ZERO_PAGE.read_text().strip() == "1"
+    except OSError:
+        return False
 
 
 def np_dtype(name: str) -> np.dtype[Any]:
@@ -132,7 +145,7 @@ def _strides(value: Any) -> tuple[int, ...]:
 def backing(args: Sequence[Any], program: SimtProgram, *, copy: bool) -> list[Any]:
     """What the value pass works on. ArraySpec becomes zeros; with `copy` the caller's arrays stay as they are: those that are written are copied."""
     held: list[Any] = []
-    written = {stmt.buffer.arg for stmt in memory(program.body) if isinstance(stmt, Store | Atomic)}
+    written = _written(program)
     for i, (value, arg) in enumerate(zip(args, program.args, strict=True)):
         if isinstance(value, ArraySpec):
             held.append(value.zeros())
@@ -143,12 +156,18 @@ def backing(args: Sequence[Any], program: SimtProgram, *, copy: bool) -> list[An
     return held
 
 
+def _written(program: SimtProgram) -> set[int | None]:
+    """Numbers of the array arguments that some thread may write."""
+    return {stmt.buffer.arg for stmt in memory(program.body) if isinstance(stmt, Store | Atomic)}
+
+
 def scratch(args: Sequence[Any], program: SimtProgram) -> list[Any]:
     """Zeros of the same shapes and strides instead of the caller's arrays."""
     held: list[Any] = []
-    for value, arg in zip(args, program.args, strict=True):
+    written = _written(program)
+    for i, (value, arg) in enumerate(zip(args, program.args, strict=True)):
         if isinstance(value, ArraySpec):
-            held.append(value.zeros())
+            held.append(value.zeros(i not in written))
         elif is_array(value):
             held.append(_zeros_like(value))
         else:

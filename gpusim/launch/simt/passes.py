@@ -22,8 +22,8 @@ MOST = 64  # entries of a memo
 @dataclass(frozen=True, slots=True)
 class Passed:
     """counts: of the whole launch, exact unless `said` tells otherwise. paths: of the CTAs asked for. prints: what the launch touches, by
-    buffer. executed: the result of the execution that recorded. said: what was not executed. work: how much each CTA of the launch did, if
-    noted. walked: whether the traffic of all CTAs went to the L2."""
+    buffer, as far as somebody needs it. executed: the result of the execution that recorded. said: what was not executed. work: how much each CTA
+    of the launch did, if noted. walked: whether the traffic of all CTAs went to the L2."""
 
     counts: Counts
     paths: dict[int, CtaPath]

@@ -14,7 +14,7 @@ from gpusim.launch.simt.args import ArraySpec, backing, is_array, scratch
 from gpusim.launch.simt.classes import scaled, total
 from gpusim.launch.simt.counting import thread_instructions
 from gpusim.launch.simt.memory import array_bytes, footprints
-from gpusim.launch.simt.passes import Passed, exact_prints, without_values
+from gpusim.launch.simt.passes import Passed, without_values
 from gpusim.launch.simt.prepare import Ready
 from gpusim.launch.simt.static import CLOCK, Dependence, data_dependence
 from gpusim.launch.simt.tracing import Tracer, classed
@@ -78,10 +78,10 @@ def _need_data(ready: Ready, args: Sequence[Any], dependence: Dependence) -> Non
 
 def _whole(ready: Ready, held: Sequence[Any], wanted: Sequence[int], trace: Tracer, work: bool = False) -> Passed:
     for walk in trace.walks[:-1]:
-        execute(ready.code, ready.geometry, backing(held, ready.code.program, copy=True), sanitize=False, watch=walk, addresses=trace.addresses)
+        execute(ready.code, ready.geometry, backing(held, ready.code.program, copy=True), sanitize=False, watch=walk, addresses=trace.addresses, prints=False)
     watch = trace.walk
-    done = execute(ready.code, ready.geometry, held, record=wanted, sanitize=False, work=work, watch=watch, addresses=trace.addresses)
-    return Passed(done.counts, done.paths, exact_prints(done), done, work=done.work)
+    done = execute(ready.code, ready.geometry, held, record=wanted, sanitize=False, work=work, watch=watch, addresses=trace.addresses, prints=False)
+    return Passed(done.counts, done.paths, {}, done, work=done.work)
 
 
 def _strata(ready: Ready, held: Sequence[Any], wanted: Sequence[int], why: str, behind: bool) -> Passed:
