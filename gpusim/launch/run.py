@@ -20,7 +20,8 @@ from gpusim.launch.protocol import check_options
 from gpusim.launch.shorten import Plan, Whole, plan, restore
 from gpusim.launch.streaming import stream
 from gpusim.launch.tally import Tally, tally
-from gpusim.launch.traffic import left_behind, walk
+from gpusim.launch.traffic import empty, left_behind, walk
+from gpusim.parts.l2 import Half
 from gpusim.spec.device import GpuSpec
 from gpusim.trace.counters import Counters
 from gpusim.trace.run import Protocol, Run, Span
@@ -36,35 +37,37 @@ def simulate(
     exact: bool = False,
     timeline: bool = False,
     without: Sequence[str] = (),
+    leftover: float = 0.0,
 ) -> Run:
     """One launch of `program` on `spec`.
 
     l2: what L2 holds before (`protocol.L2_STATES`). launch: overhead "out" or "in". clock_mhz: the SM clock; None takes the model's own.
     exact: simulate every CTA and step. timeline: keep the spans of every CTA. without: names of `launch.ablations` to take away; `saved` of
-    the Run says what each of them costs.
+    the Run says what each of them costs. leftover: bytes of another kernel's dirty lines that are the oldest in L2, where l2 is "cold": they leave
+    when no place is empty any more.
     Raises GpusimError for what the device cannot do.
     """
     check_options(l2, launch, clock_mhz)
     ready = prepare(program, spec, clock_mhz)
 
     def make(names: tuple[str, ...]) -> Run:
-        return _once(program, spec, replace(ready, machine=ablate(ready.machine, names)), (l2, launch, exact, *names), timeline)
+        return _once(program, spec, replace(ready, machine=ablate(ready.machine, names)), (l2, launch, exact, *names), timeline, leftover)
 
     run, saved = in_turn(make, lambda run: run.time_ps, without)
     return replace(run, saved=saved)
 
 
-def _once(program: Program, spec: GpuSpec, ready: Ready, options: tuple[Any, ...], timeline: bool) -> Run:
+def _once(program: Program, spec: GpuSpec, ready: Ready, options: tuple[Any, ...], timeline: bool, leftover: float) -> Run:
     """options: l2, launch, exact, and what was taken away."""
     l2, launch, exact = options[:3]
     machine, held = ready.machine, ready.held
     p = plan(program.ctas, ready.stream, ready.slots, exact)
     made = ready.stream if p.steps is None else stream(ready.lowered, p.steps)
-    before = left_behind(made, machine, held.ctas_per_sm, p.scale) if l2 == "warm" else None
+    before = _before(made, ready, l2, p.scale, leftover)
     timed = Gpu(machine, made, held.ctas_per_sm, l2, p.scale, before).run(p.ctas, deal(machine, program.ctas, held.ctas_per_sm))
     whole = restore(timed, made, p)
     counts = tally(ready.stream, machine)
-    counters = _counters(counts, timed, whole, p, ready, l2)
+    counters = _counters(counts, timed, whole, p, ready, l2, leftover)
     limits = bounds(counts, counters, machine, ready.lowered.matrix, ready.stream)
     simulated = whole.cycles + machine.launch_start
     least = 0.0 if p.whole else max(limits.values())
@@ -96,7 +99,14 @@ def _once(program: Program, spec: GpuSpec, ready: Ready, options: tuple[Any, ...
     return run
 
 
-def _counters(counts: Tally, timed: Timed, whole: Whole, p: Plan, ready: Ready, l2: str) -> Counters:
+def _before(made: Stream, ready: Ready, l2: str, scale: float, leftover: float) -> list[Half] | None:
+    """What L2 holds before the launch; None where its state alone tells."""
+    if l2 == "warm":
+        return left_behind(made, ready.machine, ready.held.ctas_per_sm, scale)
+    return empty(ready.machine, scale, leftover=leftover) if leftover and l2 == "cold" else None
+
+
+def _counters(counts: Tally, timed: Timed, whole: Whole, p: Plan, ready: Ready, l2: str, leftover: float) -> Counters:
     """Requests from the tally, the merged ones from the timing run; L2 and DRAM from the live halves, or from the traffic pass."""
     out = {name: round(counts[name]) for name in ("instructions", "tensor_fma", "l1_load_sectors", "l1_store_sectors", "shared_wavefronts")}
     least = -(-out["l1_load_sectors"] // ready.machine.merge_requests)
@@ -107,7 +117,7 @@ def _counters(counts: Tally, timed: Timed, whole: Whole, p: Plan, ready: Ready, 
     if p.whole:
         live = ("l2_hit_sectors", "fabric_sectors", "dram_read_bytes", "dram_write_bytes", "l2_dirty_bytes")
         return _parts(out | {name: round(timed.counts[name]) for name in live}, ready.machine.halves)
-    t = walk(ready.stream, ready.machine, ready.held.ctas_per_sm, l2)
+    t = walk(ready.stream, ready.machine, ready.held.ctas_per_sm, l2, leftover if l2 == "cold" else 0.0)
     sector = ready.machine.sector
     received = out["l2_read_sectors"] + out["l2_write_sectors"]
     walked = {

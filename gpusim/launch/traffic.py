@@ -29,10 +29,10 @@ class Traffic:
     dirty: float = 0.0
 
 
-def walk(made: Stream, machine: Machine, slots_per_sm: int, l2: str) -> Traffic:
-    """The launch as waves of `slots_per_sm` CTAs on every SM, each dealt as a first wave is. l2: one of `protocol.L2_STATES`."""
+def walk(made: Stream, machine: Machine, slots_per_sm: int, l2: str, leftover: float = 0.0) -> Traffic:
+    """The launch as waves of `slots_per_sm` CTAs on every SM, each dealt as a first wave is. l2: one of `protocol.L2_STATES`; leftover: see `empty`."""
     foreign = machine.dirty_bytes if l2 == "foreign-dirty" else 0.0
-    walker = _Walker(machine, empty(machine, foreign=foreign), 1.0, {})
+    walker = _Walker(machine, empty(machine, foreign=foreign, leftover=leftover), 1.0, {})
     if l2 == "warm":
         _walk(made, walker, slots_per_sm)
         walker.traffic = Traffic()
@@ -47,9 +47,11 @@ def left_behind(made: Stream, machine: Machine, slots_per_sm: int, scale: float 
     return walker.halves
 
 
-def empty(machine: Machine, scale: float = 1.0, foreign: float = 0.0) -> list[Half]:
-    """Halves that hold nothing of the launch. scale: of the capacity; foreign: dirty bytes of an earlier kernel in each, at full capacity."""
-    return [Half(machine.half_bytes * scale, machine.dirty_bytes * scale, foreign * scale) for _ in range(machine.halves)]
+def empty(machine: Machine, scale: float = 1.0, foreign: float = 0.0, leftover: float = 0.0) -> list[Half]:
+    """Halves that hold nothing of the launch. scale: of the capacity; foreign: dirty bytes of an earlier kernel in each, at full capacity; leftover: more
+    of them in all halves, which are the oldest."""
+    oldest = leftover * scale / machine.halves
+    return [Half(machine.half_bytes * scale, machine.dirty_bytes * scale, foreign * scale, oldest) for _ in range(machine.halves)]
 
 
 def _walk(made: Stream, walker: _Walker, slots_per_sm: int) -> Traffic:

@@ -21,12 +21,12 @@ class Cell:
 
 class Half:
     """`capacity` bytes under one LRU order, of which at most `dirty_limit` may be dirty. `foreign` dirty bytes of an
-    earlier kernel leave first, in step with what is allocated."""
+    earlier kernel leave first, in step with what is allocated; `oldest` more of them when no place is empty any more."""
 
-    __slots__ = ("capacity", "dirty_limit", "used", "dirty", "foreign", "foreign_share", "cells", "written")
+    __slots__ = ("capacity", "dirty_limit", "used", "dirty", "foreign", "foreign_share", "oldest", "cells", "written")
 
-    def __init__(self, capacity: float, dirty_limit: float, foreign: float = 0.0) -> None:
-        self.capacity, self.dirty_limit = capacity, dirty_limit
+    def __init__(self, capacity: float, dirty_limit: float, foreign: float = 0.0, oldest: float = 0.0) -> None:
+        self.capacity, self.dirty_limit, self.oldest = capacity, dirty_limit, oldest
         self.used = self.dirty = 0.0
         self.foreign = foreign
         self.foreign_share = foreign / capacity
@@ -59,6 +59,10 @@ class Half:
             self.dirty += unsaved
             self.written[key] = unsaved
             back += self._clean()
+        if self.oldest and self.used + self.oldest > self.capacity:
+            left = max(0.0, self.capacity - self.used)
+            back += self.oldest - left
+            self.oldest = left
         while self.used > self.capacity:
             gone, cell = self.cells.popitem(last=False)
             self.used -= cell.bytes

@@ -50,7 +50,8 @@ def map_case(case: Case, measure: Measure) -> Mapped:
         program, shape = KERNELS[case.kernel](case)
     except GpusimError as error:
         raise Unsupported(str(error)) from None
-    return Mapped(program, {"l2": measure.l2, "launch": measure.launch, "clock_mhz": None if measure.own_clock else _clock(case)}, shape)
+    clock = None if measure.own_clock else _clock(case)
+    return Mapped(program, {"l2": measure.l2, "launch": measure.launch, "clock_mhz": clock, "leftover": measure.leftover}, shape)
 
 
 def _clock(case: Case) -> float:

@@ -114,6 +114,14 @@ def test_foreign_dirty_bytes_leave_before_the_kernels_own() -> None:
     assert half.dirty == 100
 
 
+def test_the_oldest_foreign_lines_leave_when_no_place_is_empty() -> None:
+    half = Half(100.0, 100.0, oldest=20.0)
+    assert [half.put(i, 30, 0.0) for i in range(2)] == [0.0, 0.0]
+    assert half.put(2, 30, 0.0) == 10.0
+    assert half.put(3, 30, 0.0) == 10.0
+    assert half.put(4, 30, 0.0, dirty=True) == 0.0
+
+
 class _Plain:
     """The same half, thought of as a list: (key, bytes, dirty) from the least to the most recently used."""
 

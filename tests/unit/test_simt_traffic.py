@@ -11,10 +11,13 @@ from gpusim import cuda
 from gpusim.ir.simt.nodes import Geometry
 from gpusim.launch.simt import passes, timing_only
 from gpusim.launch.simt.args import ArraySpec
+from gpusim.launch.simt.memory import Footprint
 from gpusim.launch.simt.run import simulate_simt
 from gpusim.launch.simt.state import MemoryState
+from gpusim.launch.simt.traffic import supposed
 from gpusim.parts.sectored_l2 import SectoredL2
 from gpusim.spec.load import load_spec
+from gpusim.spec.resolve import resolve
 
 SPEC = load_spec("h200")
 BOOKED = ("l2_read_miss_sectors", "fabric_read_sectors", "fabric_write_sectors", "dram_read_bytes", "dram_write_bytes", "l2_dirty_bytes")
@@ -85,6 +88,24 @@ def test_reads_push_dirty_lines_out_only_behind_all_clean_ones(elements: int, le
     extra = [_run(total, (elements // 256, 1, 1), (256, 1, 1), args, l2=l2)["dram_write_bytes"] for l2 in ("foreign-dirty", "cold")]
     dirty = SPEC.l2.capacity * SPEC.l2.dirty_share
     assert extra[0] - extra[1] == pytest.approx(leaves * dirty, rel=0.01, abs=64)
+
+
+@pytest.mark.parametrize(("elements", "leaves"), [(1 << 20, 0), (1 << 24, 1)])
+def test_what_a_profiler_left_dirty_leaves_when_no_place_is_empty(elements: int, leaves: int) -> None:
+    args, grid = (_f32(elements), _f32(1)), (elements // 256, 1, 1)
+    extra = [_run(total, grid, (256, 1, 1), args, state=MemoryState(SPEC, leftover=left))["dram_write_bytes"] for left in (2e6, 0.0)]
+    assert extra[0] - extra[1] == leaves * 2e6
+
+
+def test_of_a_sampled_stream_as_much_stays_dirty_as_of_one_that_is_walked() -> None:
+    """Copies: what was touched last stays, half of it written, with a copy of every other line."""
+    machine = resolve(SPEC, 1755.0)
+    n = 1 << 22
+    prints = {"x": Footprint(n, 0, n), "y": Footprint(0, n, n)}
+    dirty = supposed(prints, {}, machine).dirty.sectors * 32
+    assert dirty == pytest.approx(machine.half_bytes * 2 / 1.5 / 2, rel=1e-3)
+    in_place = supposed({"x": Footprint(n, n, n)}, {}, machine).dirty.sectors * 32
+    assert in_place == pytest.approx(min(2 * machine.dirty_bytes, machine.half_bytes * 2 / 1.5), rel=1e-3)
 
 
 def test_what_is_stored_pushes_as_many_dirty_bytes_out() -> None:

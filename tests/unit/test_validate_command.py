@@ -101,10 +101,10 @@ def test_json_is_as_promised(run: Callable[..., Validation], tmp_path: Path) -> 
 
 def test_protocols_are_not_mixed(run: Callable[..., Validation], calls: list[dict[str, Any]]) -> None:
     run()
-    assert {tuple(c.values()) for c in calls} == {("cold", "out", 1500)}
+    assert {tuple(c.values()) for c in calls} == {("cold", "out", 1500, 2.4e6)}
     calls.clear()
     timed = run(measure="time")
-    assert {tuple(c.values()) for c in calls} == {("foreign-dirty", "in", None)}
+    assert {tuple(c.values()) for c in calls} == {("foreign-dirty", "in", None, 0.0)}
     first = timed.outcomes[0]
     assert (first.simulated, first.unit, first.measured, first.error) == (30_000, "ns", 40_000, pytest.approx(-0.25))
     assert timed.outcomes[2].status == "ok", "12 us by events, though under 10 us by the profiler"

@@ -34,7 +34,8 @@ class MemoryState:
     the launch that makes it.
     """
 
-    def __init__(self, spec: GpuSpec, l2: str = "cold") -> None:
+    def __init__(self, spec: GpuSpec, l2: str = "cold", leftover: float = 0.0) -> None:
+        """leftover: bytes of another kernel's dirty lines that are the oldest in L2: they leave when no place is empty any more."""
         check_l2(l2)
         self.places: dict[tuple[int, int], tuple[int, int, Any]] = {}
         self.top = FIRST
@@ -44,7 +45,8 @@ class MemoryState:
         block = max(1, spec.dram.piece // l2_spec.line)
         self.line = l2_spec.line
         self.cache = SectoredL2(0, l2_spec.halves, int(half // self.line), int(dirty // self.line), block, int(half * l2_spec.part_share // self.line))
-        self.foreign = self.foreign_all = dirty * l2_spec.halves if l2 == "foreign-dirty" else 0.0
+        self.foreign = self.foreign_all = dirty * l2_spec.halves if l2 == "foreign-dirty" else leftover
+        self.spare = dirty * l2_spec.halves - self.foreign_all
 
     @property
     def fresh(self) -> bool:
@@ -54,9 +56,9 @@ class MemoryState:
     def evicted(self, allocated: int, soiled: float) -> Foreign:
         """What leaves of another kernel's dirty lines when a launch allocates so many lines and makes `soiled` bytes dirty.
 
-        They are the newest lines, so the clean ones leave before them. But L2 holds no more dirty bytes than it did, so new ones send old ones to DRAM.
+        Clean ones leave before them, and empty places fill first. But L2 holds only so many dirty bytes, so new ones beyond send old ones to DRAM.
         """
-        pushed = min(self.foreign, soiled)
+        pushed = min(self.foreign, max(0.0, soiled - self.spare))
         room = self.cache.capacity * self.line - self.foreign_all
         lost = min(self.foreign - pushed, max(0.0, allocated * self.line - room))
         self.foreign -= pushed + lost

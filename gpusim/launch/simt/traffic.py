@@ -30,11 +30,14 @@ class DramTime:
 
 
 def supposed(prints: Mapping[str, Footprint], counted: Counters, machine: Machine) -> Moved:
-    """Where only some CTAs were executed: every sector comes from DRAM once, in whole blocks, and everything written leaves L2 as late as it can."""
-    read, stored = (round(sum(getattr(p, name) for p in prints.values())) for name in ("read", "written"))
-    left = min(stored, int(machine.dirty_bytes * machine.halves) // SECTOR)
+    """Where only some CTAs were executed: every sector comes from DRAM once, in whole blocks, and leaves L2 as those of a stream do: of what the
+    halves hold at the end, with copies for those that are not at home, as much is dirty as of the whole stream."""
+    read, stored, touched = (round(sum(getattr(p, name) for p in prints.values())) for name in ("read", "written", "touched"))
     per_block = machine.dram.piece // SECTOR
     per_half = machine.halves
+    held = machine.half_bytes * per_half / ((per_half + 1) / 2) / SECTOR
+    most = min(machine.dirty_bytes * per_half / SECTOR, held * stored / max(touched, 1))
+    left = min(stored, int(most))
 
     def written(sectors: int) -> Written:
         return Written(sectors, sectors // 2, -(-sectors // per_block))

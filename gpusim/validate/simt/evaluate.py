@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gpusim.errors import GpusimError
 from gpusim.launch.simt.run import simulate_simt
+from gpusim.launch.simt.state import MemoryState
 from gpusim.probe.plan import Excluded
 from gpusim.spec.device import GpuSpec
 from gpusim.validate.cases import Case
@@ -74,7 +75,17 @@ def _clock(cycles: float, ns: float, spec: GpuSpec) -> float:
 
 
 def _launch(launch: ThreadLaunch, spec: GpuSpec, measure: Measure, clock_mhz: float | None) -> Facts:
+    state = MemoryState(spec, measure.l2, measure.leftover)
     result = simulate_simt(
-        launch.kernel, launch.geometry, launch.args, spec, registers=launch.registers, clock_mhz=clock_mhz, values=False, l2=measure.l2, launch=measure.launch
+        launch.kernel,
+        launch.geometry,
+        launch.args,
+        spec,
+        registers=launch.registers,
+        clock_mhz=clock_mhz,
+        values=False,
+        l2=measure.l2,
+        launch=measure.launch,
+        state=state,
     )
     return Facts(measure.simulated(result.run), counted(result.run, spec))
