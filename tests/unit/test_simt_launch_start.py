@@ -46,14 +46,25 @@ def test_time_without_warps_is_not_active() -> None:
     assert covered([]) == 0
 
 
-def test_a_cta_starts_where_warps_have_ended() -> None:
-    program = code([Instr("FFMA", (i % 4,), (i % 4,), 1) for i in range(200)])
+def test_a_cta_that_ends_lets_in_all_that_fit_where_warps_have_ended() -> None:
+    program = code([Instr("FFMA", (0,), (0,), 1) for _ in range(200)])
     m = machine()
-    long, short = warp(*[0] * 20), warp(0)
-    made = [cta(long, *[short] * 3, number=0), cta(*[short] * 3, long, number=1), cta(*[short] * 4, number=2)]
+    long, middle, short = warp(*[0] * 20), warp(*[0] * 5), warp(0)
+    made = [cta(long, *[short] * 3, number=0), cta(middle, *[short] * 3, number=1), *(cta(*[short] * 4, number=n) for n in (2, 3))]
     whole, by_warps = (run_sm(program, made, 2, m, room=room) for room in (None, Room(32, 3)))
-    begun = [next(c.start for c in run.ctas if c.cta == 2) for run in (whole, by_warps)]
-    assert begun[1] < begun[0] / 3
+    begun = [{c.cta: c.start for c in run.ctas} for run in (whole, by_warps)]
+    first_end = next(c.end for c in by_warps.ctas if c.cta == 1)
+    assert begun[1][2] == pytest.approx(first_end + m.cta_change, rel=0.01), "not before a CTA ends, though warps have ended"
+    assert begun[1][3] < begun[1][2] + 100 < begun[0][3], "then all that fit"
+
+
+def test_warps_of_older_ctas_issue_first_and_those_of_a_cta_in_turn() -> None:
+    program = code([Instr("FFMA", (i % 8,), (i % 8,), 1) for i in range(400)])
+    run = run_sm(program, [cta(*[warp(*[0] * 4)] * 8, number=n) for n in range(4)], 4, machine())
+    ends = [c.end for c in sorted(run.ctas, key=lambda c: c.cta)]
+    assert ends[0] < 0.35 * ends[3] and ends[1] < 0.6 * ends[3] and ends[2] < 0.85 * ends[3]
+    one = run_sm(program, [cta(*[warp(*[0] * 4)] * 32)], 1, machine())
+    assert one.cycles == pytest.approx(run.cycles, rel=0.02)
 
 
 def test_room_counts_warps_of_each_sub_core_and_ctas() -> None:

@@ -144,7 +144,7 @@ class Sm:
         changed: dict[int, float] = {}
         where = places(self.population, self.next_cta, len(path.warps))
         for number, warp_path in enumerate(path.warps):
-            warp = Warp(self.age, path.cta, number, warp_path, self.compiled.registers, start)
+            warp = Warp(self.age, self.next_cta, path.cta, number, warp_path, self.compiled.registers, start)
             self.age += 1
             place = where[number]
             self.population[place] += 1
@@ -235,10 +235,10 @@ class Sm:
             self.running -= 1
             if self.room is None:
                 self._launch(cta.end + self.between)
+            while self.room is not None and self.upcoming is not None and self._fits(self.room, self.upcoming):
+                self._launch(cta.end + self.between)
         elif cta.waiting and len(cta.waiting) == cta.alive:
             self.barriers.meet(cta)
-        while self.room is not None and self.upcoming is not None and self._fits(self.room, self.upcoming):
-            self._launch(end + self.between)
 
     def _fits(self, room: Room, path: CtaPath) -> bool:
         return room.fits(self.population, self.running, places(self.population, self.next_cta + 1, len(path.warps)))
