@@ -28,10 +28,11 @@ THREADS, BIG, MANY = 512, 1024, 2048
 ACCESS, PIECE, WRITTEN = 16, 128 * KIB, 64 * KIB
 #: loads of a thread in `stream` unless said
 UNROLL = 4
-#: passes of a stream's CTAs in two launches, least and most
+#: passes of a stream's CTAs in two launches, least and most; with so few CTAs that the most do not fill L2, the least tell as much
 LEAST, MOST = (10, 15), (42, 63)
-#: passes of `sweep_l2` in the shorter of two launches; of `rewrite` in the originals, and in two launches
-SWEPT = 4
+#: passes of `sweep_l2` in the shorter of two launches, and where every half of L2 holds all and many SMs read it; of `rewrite` in the originals, and
+#: in two launches
+SWEPT, SWEPT_HITS, MANY_SMS = 4, 2, 64
 REWRITES, SHORT = 512, (10, 15)
 #: what the original's threads of `sweep_l1` have in flight, bytes
 IN_FLIGHT = 64
@@ -62,7 +63,8 @@ def _rate(mode: str, size: float, threads: int, ctas: int, unroll: int, l2: str 
 
         if not ctas:
             return moved / steady(time, chunks, two_lengths(chunk, MANY // threads * sms(spec)))
-        lengths = min(MOST, max(LEAST, two_lengths(chunk * ctas)))
+        filling = two_lengths(chunk * ctas)
+        lengths = LEAST if filling[1] > 2 * MOST[1] else min(MOST, max(LEAST, filling))
         return moved / steady(lambda passes: time(passes * ctas), chunks // ctas, lengths)
 
     return simulate
@@ -96,8 +98,9 @@ def _sweep(size: int, ctas: int) -> Simulation:
     def simulate(spec: GpuSpec) -> float:
         chip = Chain(spec)
         chip.touch(array, sms(spec))
-        short, long = (chip.run(streams.sweep_l2, ctas, BIG, (array, pieces, np.int32(7), np.int32(n), NEVER, sink)).cycles for n in (SWEPT, 2 * SWEPT))
-        return SWEPT * PIECE / (long - short)
+        swept = SWEPT_HITS if ctas >= MANY_SMS and size <= spec.l2.capacity / 2 else SWEPT
+        short, long = (chip.run(streams.sweep_l2, ctas, BIG, (array, pieces, np.int32(7), np.int32(n), NEVER, sink)).cycles for n in (swept, 2 * swept))
+        return swept * PIECE / (long - short)
 
     return simulate
 

@@ -26,7 +26,7 @@ def _made(factory: Callable[..., Any], *args: Any) -> Any:
 
 def _kway(p: Params) -> Simulation:
     m = p["ffma_per_path"] // control.PATH
-    return slope(Loop(_made(control.kway, p["form"]), p["warps"], ("iters", p["k"], m), float, max(2, 8 // m), "float32"))
+    return slope(Loop(_made(control.kway, p["form"]), p["warps"], ("iters", p["k"], m), float, max(2, 4 // m), "float32"))
 
 
 def _nested(p: Params) -> Simulation:

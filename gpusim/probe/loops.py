@@ -33,7 +33,7 @@ class Loop:
     warps: int
     args: tuple[Any, ...]
     value: Callable[[float], float]
-    passes: int = 4
+    passes: int = 2
     sink: str = "uint32"
     shared: int = 0
 

@@ -46,8 +46,8 @@ def _wave_points(p: Params, times: Sequence[float]) -> list[tuple[Params, float]
     return [({**p, "grid": grid_of(i)}, times[i]) for i in sorted(places)]
 
 
-#: steps of a chase, and how many of them are simulated
-STEPS, FEW = 256, (32, 64)
+#: steps of a chase, and how many of them are simulated: with one address a warp, and with 32
+STEPS, FEW = 256, ((32, 64), (16, 32))
 
 
 @cache
@@ -71,7 +71,7 @@ def _hiding(p: Params) -> Simulation:
             args = (np.zeros(words, np.int32), np.int32(steps), np.int32(words // scheduling.NODE), ArraySpec((1,), "int32"))
             return nanoseconds(spec, _chase(int(each)), (n * ctas, threads), args, l2="warm" if small else "cold")
 
-        return n * p["warps_per_sm"] * STEPS * (32 if each else 1) / steady(time, STEPS, FEW)
+        return n * p["warps_per_sm"] * STEPS * (32 if each else 1) / steady(time, STEPS, FEW[each])
 
     return simulate
 
