@@ -58,7 +58,7 @@ class Work:
 @dataclass(slots=True)
 class Touch:
     """One access by one warp. `sectors`: ids of the distinct sectors (byte address // 32; global and local), () for shared memory.
-    `wavefronts`: passes (shared), or data passes of an atomic. lanes: active ones. same: most lanes on one address (atomics).
+    `wavefronts`: passes (shared), data passes of a load that hits L1. lanes: active ones. same: most lanes on one address (atomics).
     partial: sectors that a store writes in part. words: of a float atomic on shared memory, the word of each active lane."""
 
     access: int

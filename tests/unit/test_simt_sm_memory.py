@@ -12,6 +12,7 @@ from gpusim.parts.crowded import CrowdedServer
 from gpusim.parts.icache import InstructionCache, spans_of
 from gpusim.parts.l1 import SectoredL1
 from gpusim.parts.noc import offsets
+from gpusim.parts.tags import tag_cycles
 from gpusim.trace.simt import Touch
 from tests.unit.simt_code import ALL, code, cta, machine, warp
 
@@ -118,9 +119,10 @@ def test_atomics_on_one_shared_word_take_turns(same: int) -> None:
     assert step("ATOMS", Touch(0, 32, (), same, same)) == 24 + 2 * same
 
 
-def test_a_request_takes_a_cycle_for_each_line() -> None:
-    near, far = Touch(0, 32, (0,)), Touch(0, 32, tuple(4 * i for i in range(8)))
-    assert step("LDG", far) - step("LDG", near) == pytest.approx(7, abs=0.01)
+def test_a_request_takes_a_cycle_for_each_word_of_a_bank_and_each_line_of_a_bank_of_tags() -> None:
+    near, lines = Touch(0, 32, (0,)), tuple(4 * i for i in range(8))
+    assert step("LDG", Touch(0, 32, lines, 8)) - step("LDG", near) == pytest.approx(7, abs=0.01)
+    assert step("LDG", Touch(0, 32, lines, 1)) - step("LDG", near) == pytest.approx(tag_cycles(range(8)) - 1, abs=0.01)
 
 
 def streams(sms: int, where: int) -> float:

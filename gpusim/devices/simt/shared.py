@@ -1,4 +1,8 @@
-"""The memory pipeline that the sub-cores of an SM share: shared memory, L1, shuffles, constants loaded by index."""
+"""The memory pipeline that the sub-cores of an SM share: shared memory, L1, shuffles, constants loaded by index.
+
+L1 and shared memory are one memory of 32 banks. A load takes as many cycles as the worst bank has words to give, or as the worst bank of tags has
+lines to look up, and those cycles once more when a line that it hits is still on its way (tests/hardware/data/l1-tags.md).
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,7 @@ from gpusim.devices.simt.costs import Issue
 from gpusim.devices.simt.memory import MemoryPath
 from gpusim.devices.simt.spin import READ, SWAP
 from gpusim.lower.simt.code import Instr
+from gpusim.parts.tags import tag_cycles
 from gpusim.spec.resolve import Machine
 from gpusim.trace.simt import Touch
 
@@ -149,8 +154,11 @@ class SharedPipe:
         return t + 1
 
     def _load(self, _warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
-        lines = max(1, len({s >> 2 for s in touch.sectors}))
-        done, _left = self.memory.load(touch, self._stage(t, lines) - 1, ins[12].cached)
+        cycles = max(1, touch.wavefronts, tag_cycles({s >> 2 for s in touch.sectors}))
+        looked = self._stage(t, cycles) - 1
+        done, left = self.memory.load(touch, looked, ins[12].cached)
+        if not left and done > looked + self.memory.l1_latency:
+            self._stage(t, cycles)
         return done + (-(-ins[12].bits // _LANE_BITS) - 1)
 
     def _copy(self, warp: Warp, ins: Issue, touch: Touch, t: float) -> float:

@@ -29,7 +29,7 @@ class GlobalMemory(State):
         n = len(site.stmt.dst)
         index = self.place(site, g, index, array.data.size, n)
         self.aligned(site, g, array.address + index * array.itemsize if n > 1 else None, n * array.itemsize)
-        self.count_global(site, g, array, index, array.read)
+        self.count_global(site, g, array, index, array.read, loaded=n * array.itemsize)
         if array.known is not None:
             self.known(site, g, array, index, n)
         return [array.data.take(index if j == 0 else index + j) for j in range(n)]
@@ -132,21 +132,22 @@ class GlobalMemory(State):
                 what = f"read of {array.buffer.name}[{at(index, pos) + j}], which nothing has written,"
                 self.fail(site.line, what, self.lane_name(cta, tid), "Fill the device array or copy data to it first.")
 
-    def count_global(self, site: Site, g: Group, array: GlobalArray, index: Array, mark: Array, atomic: bool = False, stored: int = 0) -> None:
-        """stored: bytes that each lane writes, if it does."""
-        sector = (index * array.itemsize + array.address) >> 5
+    def count_global(self, site: Site, g: Group, array: GlobalArray, index: Array, mark: Array, atomic: bool = False, stored: int = 0, loaded: int = 0) -> None:
+        """stored, loaded: bytes of each lane, if it does that."""
+        byte = index * array.itemsize + array.address
+        sector = byte >> 5
         counts, a = self.launch.counts, site.access
         if a >= 0:
             n, lines = counting.distinct(g, sector, 2)
             counts.requests[a] += g.warps
-            counts.sectors[a] += self._atomics(a, g, index * array.itemsize + array.address) if atomic else n
+            counts.sectors[a] += self._atomics(a, g, byte) if atomic else n
             counts.lines[a] += lines
             if stored:
                 counts.partial[a] += counting.partial_sectors(g, sector, stored)
             if self.launch.watch is not None:
                 self.launch.watch.touch(a, self.ctas[g.cta], sector)
             if len(self.record_rows):
-                recording.sectors(self, site, g, sector, index if atomic else None, stored=stored)
+                recording.sectors(self, site, g, sector, index if atomic else None, stored=stored, loaded=(byte, loaded) if loaded else None)
             if atomic:
                 counts.wavefronts[a] += g.warps
         flat = sector.ravel()

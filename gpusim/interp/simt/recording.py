@@ -115,15 +115,25 @@ def _set(state: State, site: Site, row: int, warp: int, touch: Touch) -> None:
     touches[site.place] = touch
 
 
-def sectors(state: State, site: Site, g: Group, sector: Array, index: Array | None = None, spread: int = 1, stored: int = 0) -> None:
+def sectors(
+    state: State,
+    site: Site,
+    g: Group,
+    sector: Array,
+    index: Array | None = None,
+    spread: int = 1,
+    stored: int = 0,
+    loaded: tuple[Array, int] | None = None,
+) -> None:
     """One access to global or local memory. sector: g's layout; index: of an atomic; spread: words a lane (local memory, 4 sectors apart);
-    stored: bytes a lane writes."""
+    stored: bytes a lane writes; loaded: byte address and bytes of a lane, whose words lie in 32 banks as those of shared memory do."""
     found = recorded(state, g)
     if not found.places:
         return
     table, same = _of_warps(g, found, sector), None
     if index is not None:
         same = counting.most_equal(_of_warps(g, found, index.astype(np.int64)), found.active).tolist()
+    passes = None if loaded is None else counting.passes(_of_warps(g, found, loaded[0]), found.active, loaded[1]).tolist()
     active = found.active.tolist()
     for n, ((row, warp), lanes, mine) in enumerate(zip(found.places, found.lanes, table.tolist(), strict=True)):
         each = mine if lanes == 32 else list(compress(mine, active[n]))
@@ -131,7 +141,7 @@ def sectors(state: State, site: Site, g: Group, sector: Array, index: Array | No
         partly = sum(each.count(s) * stored < SECTOR for s in ids) if stored and lanes * stored < SECTOR * len(ids) else 0
         if spread > 1:
             ids = {s + 4 * j for s in ids for j in range(spread)}
-        _set(state, site, row, warp, Touch(site.access, lanes, tuple(sorted(ids)), 1, 1 if same is None else same[n], partly))
+        _set(state, site, row, warp, Touch(site.access, lanes, tuple(sorted(ids)), 1 if passes is None else passes[n], 1 if same is None else same[n], partly))
 
 
 def _of_warps(g: Group, found: Recorded, value: Array) -> Array:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from gpusim.launch.simt.args import ArraySpec, np_dtype
 from gpusim.launch.simt.walk import DRAM, NEAR, READS
 from gpusim.lower.simt.code import Code
 from gpusim.trace.simt import Counts, CtaPath
@@ -37,8 +39,8 @@ def array_bytes(code: Code, args: Sequence[object]) -> dict[str, int]:
     out = {}
     for buffer in code.program.buffers:
         if buffer.space == "global" and buffer.arg is not None:
-            array = args[buffer.arg]
-            out[buffer.name] = int(array.size) * int(array.itemsize)  # type: ignore[attr-defined]
+            array: Any = args[buffer.arg]
+            out[buffer.name] = int(array.size) * (np_dtype(array.dtype).itemsize if isinstance(array, ArraySpec) else int(array.itemsize))
     return out
 
 

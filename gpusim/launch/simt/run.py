@@ -20,7 +20,7 @@ from gpusim.launch.simt.counting import flops
 from gpusim.launch.simt.estimate import estimate
 from gpusim.launch.simt.limits import limits
 from gpusim.launch.simt.loads import Load, loads
-from gpusim.launch.simt.memory import SECTOR, supposed_levels
+from gpusim.launch.simt.memory import SECTOR, array_bytes, footprints, supposed_levels
 from gpusim.launch.simt.passes import Passed, execute_all, probe
 from gpusim.launch.simt.prepare import Ready, prepare
 from gpusim.launch.simt.profile import profile
@@ -31,7 +31,7 @@ from gpusim.launch.simt.timing import bench, tracks
 from gpusim.launch.simt.timing_only import execute_some
 from gpusim.launch.simt.tracing import Tracer, tracer
 from gpusim.launch.simt.traffic import Cost, cost, supposed, traffic
-from gpusim.launch.simt.uneven import Again, again, is_uneven, uneven_loads
+from gpusim.launch.simt.uneven import Again, again, is_uneven, supposed_shared, uneven_loads
 from gpusim.launch.simt.walk import Asked, Moved
 from gpusim.lower.simt.code import Code
 from gpusim.spec.device import GpuSpec
@@ -222,7 +222,11 @@ def _moved(begun: Begun, passed: Passed, counted: Counters) -> tuple[Moved, Fore
         moved = begun.trace.walk.finish() if seen and begun.trace else supposed(passed.prints, counted, begun.ready.machine)
         begun.booked = moved, begun.state.evicted(moved.allocated, SECTOR * (moved.back.sectors + moved.dirty.sectors))
     missing = [p for cta, p in passed.paths.items() if cta not in known]
-    return *begun.booked, {**known, **supposed_levels(begun.ready.code, missing)}
+    code, ctas = begun.ready.code, begun.ready.geometry.ctas
+    if known and missing:
+        prints = passed.prints or footprints(code, passed.counts, array_bytes(code, begun.args))
+        return *begun.booked, {**known, **supposed_shared(code, missing, prints, ctas)}
+    return *begun.booked, {**known, **supposed_levels(code, missing)}
 
 
 def _timed(begun: Begun, passed: Passed, asked: Asked, costs: Cost, mean: float, timeline: bool) -> list[Sm]:

@@ -5,20 +5,24 @@ How long a CTA takes is told by its longest warp, for CTAs side by side share an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heapify, heapreplace
 from typing import Any
 
 import numpy as np
 
+from gpusim.engine.noise import noise
 from gpusim.interp.simt import execute
 from gpusim.interp.simt.flow import analyse
 from gpusim.ir.simt.nodes import Atomic, Store
 from gpusim.launch.dealing import deal
 from gpusim.launch.simt.args import backing
 from gpusim.launch.simt.loads import Load
+from gpusim.launch.simt.memory import Footprint, loaded
 from gpusim.launch.simt.prepare import Ready
 from gpusim.launch.simt.static import CLOCK, dependences, items
+from gpusim.launch.simt.walk import DRAM, NEAR
+from gpusim.lower.simt.code import Code
 from gpusim.spec.resolve import Machine
 from gpusim.trace.simt import CtaPath, Work
 
@@ -64,6 +68,21 @@ def uneven_loads(machine: Machine, ctas_per_sm: int, work: Work) -> tuple[Load, 
 def _load(sm: int, stands: int, own: np.ndarray, work: Work, straggler: int) -> Load:
     keep = (straggler,) if straggler in own else (int(own[work.longest[own].argmax()]),)
     return Load(sm, tuple(own.tolist()), stands, int(own[0]), keep, float(work.instructions[own].mean()))
+
+
+def supposed_shared(code: Code, paths: Sequence[CtaPath], prints: Mapping[str, Footprint], ctas: int) -> dict[int, dict[int, list[int]]]:
+    """CTA -> sector -> where it is found, for CTAs whose traffic nobody has walked: in DRAM behind either half if the CTA is the first to read it.
+
+    A buffer comes from DRAM once. So of the sectors that a CTA reads of it, as many do as the buffer has for each of the `ctas` CTAs.
+    """
+    read = {path.cta: loaded(code, [path]) for path in paths}
+    out: dict[int, dict[int, list[int]]] = {cta: {} for cta in read}
+    for buffer in dict.fromkeys(name for found in read.values() for name in found):
+        each = float(np.median([len(found.get(buffer, ())) for found in read.values()]))
+        first = prints[buffer].read / (each * ctas) if buffer in prints and each else 1.0
+        for cta, found in read.items():
+            out[cta].update({s: [DRAM + (s >> 3) % 2, NEAR] if noise(s) < first else [NEAR] for s in found.get(buffer, ())})
+    return out
 
 
 class Again:
