@@ -21,6 +21,8 @@ Array = Any  # np.ndarray
 GRAIN = 4096
 #: the same for lines written in part, of which few are held
 PART_GRAIN = 256
+#: the same for lines written in part, of which few are held
+PART_GRAIN = 256
 #: phases until they are counted from the beginning, and blocks whose dirty lines are booked together
 _PHASES, _CHUNK = 30_000, 1 << 16
 #: lines for which there is room beyond those that are asked for, at least
@@ -216,7 +218,9 @@ class SectoredL2:
         self.covered[lines] = counts
         partly = short(counts) & (dirty | masks) > 0
         for at, mine in homes:
-            self.part[at].use(lines[mine & partly])
+            new = lines[mine & partly]
+            for i in range(0, len(new), PART_GRAIN):
+                self.part[at].use(new[i : i + PART_GRAIN])
             self.part[at].drop(lines[mine & ~partly])
 
     def _fill(self, at: int, lines: Array) -> None:
