@@ -18,12 +18,14 @@ from gpusim.kernels.simt.probes import coalescing
 from gpusim.launch.simt.args import ArraySpec
 from gpusim.probe.loops import excluded, launched, nanoseconds, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
-from gpusim.probe.steady import Chain, Extents, before_part, steady, two_lengths
+from gpusim.probe.steady import ENOUGH, Chain, Extents, before_part, steady, two_lengths
 from gpusim.spec.device import GpuSpec
 
 THREADS = 256
 #: CTAs of THREADS that an SM holds, for whole waves
 RESIDENT = 8
+#: CTAs of an SM that keep memory busy where each touches much
+SOME = 2
 NEVER = np.int32(0)
 #: CTA of a gather, loads of a thread; those of the launch before that is simulated, and of two that follow: each reads more than L2 holds
 GATHER_THREADS, GATHER_LOADS, GATHER_BEFORE, GATHER_SHORT = 512, 32, 4, (4, 8)
@@ -49,7 +51,8 @@ def _strided(op: str, accesses: int, stride: int, offset: int) -> Simulation:
     args = (_floats(accesses * stride + offset), _floats(accesses * stride + offset), np.int32(stride), np.int32(offset), NEVER, _floats(1))
 
     def simulate(spec: GpuSpec) -> float:
-        lengths = two_lengths(per_cta * min(spec.l2.line, 4 * stride), RESIDENT * sms(spec))
+        each = per_cta * min(spec.l2.line, 4 * stride)
+        lengths = two_lengths(each, (RESIDENT if RESIDENT * sms(spec) * each < 2 * ENOUGH else SOME) * sms(spec))
         return steady(lambda ctas: nanoseconds(spec, strided(op), (ctas, THREADS), args), accesses // per_cta, lengths)
 
     return simulate

@@ -25,7 +25,7 @@ Extents = tuple[int, int, int]
 ENOUGH = 96 << 20
 #: waves of the longer launch at least, so that the first ones, whose requests all come at once, are behind in both; in a launch of so many times ENOUGH
 #: they do not count
-WAVES, AMPLE = 5, 3
+WAVES, AMPLE = 5, 1.5
 
 
 def steady(time: Callable[[int], float], parts: int, lengths: tuple[int, int]) -> float:
