@@ -31,7 +31,7 @@ PASSES = {"L2": 1024, "DRAM": 512}
 #: of which so many are simulated, and twice as many; the others take what one more takes between the two
 SIMULATED = 24
 #: and at least so many for each stage, so that what fills the pipeline at first does not count
-FILLED = 4
+FILLED = 2
 #: passes of a latency loop that are timed
 TIMED = 24
 
