@@ -75,3 +75,15 @@ def test_room_counts_warps_of_each_sub_core_and_ctas() -> None:
     assert places([1, 0, 1, 1], 0, 1) == [1]
     spec = load_spec(SPEC)
     assert warps_per_subcore(32, spec) == 16 and warps_per_subcore(128, spec) == 4
+
+
+@cuda.jit
+def one_store(x):
+    x[cuda.grid(1)] = 1.0
+
+
+def test_a_launch_ends_when_its_farthest_store_is_in_l2() -> None:
+    spec = load_spec(SPEC)
+    machine_ = resolve(spec, 1980.0)
+    stored = simulate_simt(one_store, Geometry((132, 1, 1), (256, 1, 1)), (np.zeros(132 * 256, np.float32),), spec, values=False).run
+    assert stored.cycles - empty(132).cycles > machine_.l2_latency + machine_.far_latency

@@ -10,7 +10,7 @@ from gpusim.devices.simt.result import SmRun
 from gpusim.launch.simt.counting import path_instructions
 from gpusim.launch.simt.loads import Load
 from gpusim.launch.simt.loops import Nodes, Shape, parse, shape, shortened
-from gpusim.launch.simt.sample import BUDGET, behind, beyond, copies, times, waves
+from gpusim.launch.simt.sample import BUDGET, behind, beyond, copies, further, times, waves
 from gpusim.launch.simt.timing import Bench
 from gpusim.lower.simt.code import Code
 from gpusim.trace.simt import CtaPath
@@ -90,16 +90,26 @@ def _estimate(on: Bench, load: Load, paths: Sequence[CtaPath], mean: float, *, e
     if len(paths) == number and number <= slots:
         return Estimate(*_loops(on, held, everything, number, BUDGET, timeline))
     if sum(held.sizes[:slots]) >= LONG * BUDGET:
-        first = everything[:slots]
-        run, said = _loops(on, held, first, len(first), BUDGET, timeline)
-        size = mean * len(first) / sum(held.sizes[i] for i in first)
-        told = f"one wave of an SM timed, {number} CTAs in proportion to their instructions"
-        rest = number % slots
-        if not rest or number > FEW * slots:
-            return Estimate(times(run, size * number / slots), (*said, told))
-        last, _ = _loops(on, held, first[:rest], rest, BUDGET, False)
-        return Estimate(behind(times(run, size * (number // slots)), times(last, size)), (*said, told))
+        return _long(on, held, number, mean, timeline)
     return _sampled(on, held, number, mean, timeline)
+
+
+def _long(on: Bench, held: Paths, number: int, mean: float, timeline: bool) -> Estimate:
+    """One wave of CTAs, and two: what the second adds is what every further wave takes. The first has an end in which CTAs are alone; where CTAs
+    go one after the other, because older ones issue first, further waves fill it."""
+    slots = on.ready.held.ctas_per_sm
+    first = list(range(slots))
+    two, said = _loops(on, held, first, min(number, 2 * slots), BUDGET, timeline)
+    size = mean * slots / sum(held.sizes[i] for i in first)
+    if number <= 2 * slots:
+        return Estimate(times(two, size), said)
+    one, _ = _loops(on, held, first, slots, BUDGET / 2, False)
+    told = f"two waves of an SM timed, {number} CTAs in proportion to their instructions"
+    rest = number % slots
+    if not rest or number > FEW * slots:
+        return Estimate(times(beyond(one, two, number / slots - 2), size), (*said, told))
+    more, _ = _loops(on, held, first, slots + rest, BUDGET, False)
+    return Estimate(times(behind(beyond(one, two, number // slots - 2), further(one, more)), size), (*said, told))
 
 
 def _sampled(on: Bench, held: Paths, number: int, mean: float, timeline: bool) -> Estimate:
@@ -128,7 +138,7 @@ def spread(number: int, most: int, slots: int) -> list[int]:
     return waves(number, most, slots) if number > most else list(range(number))
 
 
-def _loops(on: Bench, held: Paths, which: Sequence[int], number: int, budget: int, timeline: bool) -> tuple[SmRun, tuple[str, ...]]:
+def _loops(on: Bench, held: Paths, which: Sequence[int], number: int, budget: float, timeline: bool) -> tuple[SmRun, tuple[str, ...]]:
     """The time of `number` CTAs: the paths `which`, and copies of them. Loops are shortened where they hold more than `budget` instructions, less so
     where their time per instruction still changes."""
     code = on.ready.code
