@@ -136,6 +136,12 @@ def _nothing(bench: Bench) -> Found:
     return ()
 
 
+def _no_parts(bench: Bench) -> Found:
+    if len(bench.known["chip.gpc_number"]) in (0, len(bench.known["chip.gpc_sms"])):
+        raise Missing("the base's list fits")
+    return ()
+
+
 #: cycles by which two chips of one kind differ
 SAME = 1.5
 
@@ -149,5 +155,6 @@ ROWS: tuple[Row, ...] = (
 
 FALLBACKS: tuple[Row, ...] = (
     Row("chip.gpc_side", "scheduling/cta_to_sm", "distances left out, as the base has other GPCs", _nothing, float, kind="assumed"),
+    Row("chip.gpc_number", "scheduling/cta_to_sm", "parts of GPCs left out, as the base has other GPCs", _no_parts, float, kind="assumed"),
     Row("chip.gpc_cpc", "scheduling/cta_to_sm", "distances left out, as the base has other GPCs", _nothing, float, kind="assumed"),
 )

@@ -51,6 +51,10 @@ class Chip(Part):
     gpc_cpc: tuple[Annotated[int, Plain, Field(ge=0)], ...] = Field(
         default=(), description="the CPC (TPCs that share a way out of the GPC) of each GPC's first TPC; the others follow in turn"
     )
+    gpc_number: tuple[Annotated[int, Plain, Field(ge=0)], ...] = Field(
+        default=(),
+        description="the GPC that each entry of gpc_sms is part of, where one is dealt to in two parts; thread kernels merge requests in the whole of it",
+    )
     clusters: Clusters | None = Field(default=None, description="clusters of CTAs; absent on chips without")
     sms_per_tpc: Count = Field(description="SMs that share a TPC and get consecutive blocks")
     gpcs_dealt_first: Annotated[int, Field(ge=0)] = Field(description="leading GPCs that a small grid fills before the others share the rest evenly")

@@ -30,6 +30,11 @@ RULES: tuple[tuple[tuple[str, ...], Callable[[GpuSpec], bool], str], ...] = (
         "chip.gpc_side and chip.gpc_cpc must have one entry for each GPC, or none",
     ),
     (
+        ("chip.gpc_number", "chip.gpc_sms"),
+        lambda s: len(s.chip.gpc_number) in (0, len(s.chip.gpc_sms)),
+        "chip.gpc_number must have one entry for each entry of chip.gpc_sms, or none",
+    ),
+    (
         ("l2.near", "l2.far", "chip.gpc_cpc"),
         lambda s: len(s.l2.near) == len(s.l2.far) and all(cpc < max(1, len(s.l2.near)) for cpc in s.chip.gpc_cpc),
         "l2.near and l2.far must have one entry for each CPC that chip.gpc_cpc names",

@@ -106,6 +106,7 @@ class Machine:
     clock_hz: float
     gpc_sms: tuple[int, ...]
     gpc_half: tuple[int, ...]
+    gpc_number: tuple[int, ...]
     sms_per_tpc: int
     gpcs_dealt_first: int
     gpc_rate_per_sm: float
@@ -236,6 +237,7 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         clock_hz=hz,
         gpc_sms=spec.chip.gpc_sms,
         gpc_half=spec.chip.gpc_half,
+        gpc_number=spec.chip.gpc_number or tuple(range(len(spec.chip.gpc_sms))),
         sms_per_tpc=spec.chip.sms_per_tpc,
         gpcs_dealt_first=spec.chip.gpcs_dealt_first,
         gpc_rate_per_sm=spec.chip.gpc_bytes_per_cycle_per_sm,

@@ -10,10 +10,13 @@ import numpy as np
 
 from gpusim.launch.simt.affine import Coefs
 from gpusim.launch.simt.classes import CtaClass
+from gpusim.launch.simt.counting import warp_instructions
 from gpusim.launch.simt.strips import Strip, class_of, positions, shift
 from gpusim.launch.simt.walk import READS
-from gpusim.lower.simt.code import Access
+from gpusim.lower.simt.code import Access, Code
 from gpusim.parts.merging import Merging
+from gpusim.spec.resolve import Machine
+from gpusim.trace.simt import Counts
 
 Array = Any  # np.ndarray
 
@@ -53,13 +56,24 @@ def received(
 
 
 def _loads(strip: Strip, accesses: Sequence[Access]) -> dict[int, tuple[int, int]]:
-    """Access -> (how often a CTA makes it, sectors in all)."""
+    """Access -> (how often a CTA asks for sectors that it did not ask for before, these sectors). L1 mostly has the others."""
     out: dict[int, tuple[int, int]] = {}
+    known: set[int] = set()
     for access, sectors, _ in strip.touches:
         if accesses[access].kind in READS:
+            fresh = set(sectors.tolist()) - known
+            known |= fresh
             times, total = out.get(access, (0, 0))
-            out[access] = times + 1, total + len(sectors)
-    return out
+            out[access] = times + bool(fresh), total + len(fresh)
+    return {access: (times, total) for access, (times, total) in out.items() if times}
+
+
+def least_cycles(code: Code, counts: Counts, ctas: int, on_sm: int, machine: Machine) -> float:
+    """Cycles that a CTA takes at least where `on_sm` share an SM: until the instructions of its SM are issued, and until the lines that they touch and
+    their passes through shared memory have gone through the pipe that both use. counts: of `ctas` CTAs."""
+    lines = sum(int(counts.lines[i]) for i, a in enumerate(code.accesses) if a.space == "global")
+    piped = lines + int(counts.wavefronts.sum())
+    return max(warp_instructions(code, counts) / machine.subcores, float(piped)) * on_sm / ctas
 
 
 def _sharers(crowd: Crowd, members: Array, shifts: Array) -> Array:

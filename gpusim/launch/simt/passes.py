@@ -46,8 +46,10 @@ def execute_all(ready: Ready, args: Sequence[Any], record: Iterable[int], trace:
         copies = backing(args, ready.code.program, copy=True)
         execute(ready.code, ready.geometry, copies, sanitize=False, watch=walk, addresses=trace.addresses)
     arrays = backing(args, ready.code.program, copy=False)
-    watch = None if found is not None else trace.walk
+    watch = None if found is not None else trace.watch
     done = execute(ready.code, ready.geometry, arrays, record=sorted(record), watch=watch, addresses=trace.addresses, **options)
+    if found is None:
+        trace.met(ready, done.counts)
     return Passed(done.counts, done.paths, exact_prints(done), done, work=done.work)
 
 

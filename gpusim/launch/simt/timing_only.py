@@ -79,8 +79,8 @@ def _need_data(ready: Ready, args: Sequence[Any], dependence: Dependence) -> Non
 def _whole(ready: Ready, held: Sequence[Any], wanted: Sequence[int], trace: Tracer, work: bool = False) -> Passed:
     for walk in trace.walks[:-1]:
         execute(ready.code, ready.geometry, backing(held, ready.code.program, copy=True), sanitize=False, watch=walk, addresses=trace.addresses, prints=False)
-    watch = trace.walk
-    done = execute(ready.code, ready.geometry, held, record=wanted, sanitize=False, work=work, watch=watch, addresses=trace.addresses, prints=False)
+    done = execute(ready.code, ready.geometry, held, record=wanted, sanitize=False, work=work, watch=trace.watch, addresses=trace.addresses, prints=False)
+    trace.met(ready, done.counts)
     return Passed(done.counts, done.paths, {}, done, work=done.work)
 
 
