@@ -66,6 +66,7 @@ def run_file(
     gpu: Annotated[str, typer.Option(help="A name from `gpusim devices`, or the path of a YAML file.")] = "h100",
     grid: Annotated[str, typer.Option(help="Blocks: 4096, or 64x64.", show_default=False)] = "",
     block: Annotated[str, typer.Option(help="Threads of a block: 256, or 16x16.", show_default=False)] = "",
+    cluster: Annotated[str, typer.Option(help="Blocks of a cluster: 2, or 2x1; 1 is none.")] = "1",
     args: Annotated[str, typer.Option("--args", help="A value for every parameter.", show_default=False)] = "",
     shared: Annotated[int, typer.Option(help="Bytes of dynamic shared memory.")] = 0,
     registers: Registers = None,
@@ -86,9 +87,10 @@ def run_file(
     outputs = Outputs(source, verbose, json, trace, divergence)
     blocks, threads = parse_extents(grid, "--grid"), parse_extents(block, "--block")
     found = load_kernel(kernel)
+    together = parse_extents(cluster, "--cluster")
     values = parse_arguments(args, found.names, seed)
     protocol: dict[str, Any] = {"l2": l2, "launch": launch, "clock": clock, "exact": exact, "without": costs(without)}
-    report = api.run(found, gpu, grid=blocks, block=threads, args=values, shared=shared, registers=registers, **protocol)
+    report = api.run(found, gpu, grid=blocks, block=threads, cluster=together, args=values, shared=shared, registers=registers, **protocol)
     outputs.give(report)
 
 

@@ -66,6 +66,15 @@ def test_options_may_stand_before_the_name(capsys: pytest.CaptureFixture[str]) -
     assert "16 CTAs" in capsys.readouterr().out
 
 
+def test_blocks_may_form_clusters(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["run", "mine.py:kernel", "--gpu", "h200", "--grid", "64", "--block", "256", "--args", ARGS]
+    assert main([*command, "--cluster", "2", "--json", "two.json"]) == 0
+    assert main([*command, "--gpu", "a100", "--cluster", "2"]) == 2
+    assert "cluster" in capsys.readouterr().err
+    assert main([*command, "--cluster", "3"]) == 2
+    assert "3" in capsys.readouterr().err
+
+
 def test_all_outputs(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["run", "mine.py:kernel", "--grid", "4", "--block", "256", "--args", ARGS, "--source", "--verbose", "--seed", "3"]
     assert main([*command, "--trace", "t.json", "--divergence", "d.png", "--json", "r.json", "--registers", "64", "--launch", "in"]) == 0
