@@ -1,7 +1,7 @@
 """The memory pipeline that the sub-cores of an SM share: shared memory, L1, shuffles, constants loaded by index.
 
 L1 and shared memory are one memory of 32 banks. A load takes as many cycles as the worst bank has words to give, or as the worst bank of tags has
-lines to look up, and those cycles once more when a line that it hits is still on its way (tests/hardware/data/l1-tags.md).
+lines to look up, and one cycle more when a line that it hits is still on its way (tests/hardware/data/l1-tags.md).
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class SharedPipe:
         looked = self._stage(t, cycles) - 1
         done, left = self.memory.load(touch, looked, ins[12].cached)
         if not left and done > looked + self.memory.l1_latency:
-            self._stage(t, cycles)
+            self._stage(t, 1)
         return done + (-(-ins[12].bits // _LANE_BITS) - 1)
 
     def _copy(self, warp: Warp, ins: Issue, touch: Touch, t: float) -> float:
