@@ -33,7 +33,7 @@ MAY_IMPORT = {
     "options": "errors report.protocol",
     "sweeps": "errors options spec ir trace kernels launch report",
     "calibrate": "errors spec",
-    "probe": "errors spec ir trace cuda kernels launch devices report",
+    "probe": "errors spec ir trace cuda kernels launch devices parts report",
     "validate": "errors spec ir trace kernels launch report probe",
     "cuda": "errors options spec ir trace frontend launch report",
     "types": "cuda.types",
