@@ -1,6 +1,6 @@
 """Number formats: how an element type is stored, in which NumPy type it is computed, and how a value is rounded to it.
 
-The 16-bit formats are held as float32 and rounded whenever an op gives a tile of that type. Sum, difference, product, quotient and
+The 8-bit and 16-bit formats are held as float32 and rounded whenever an op gives a tile of that type. Sum, difference, product, quotient and
 square root are then rounded exactly as in the format itself, because float32 has more than twice its digits. tf32 is stored as
 32 bits and loses its last 13 only where a Dot multiplies it.
 """
@@ -11,21 +11,27 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gpusim.ir.functions import WHOLE
 from gpusim.ir.types import DType
 
 #: dtype -> NumPy type that holds its tiles during computation
-COMPUTE = {"fp32": "float32", "tf32": "float32", "fp16": "float32", "bf16": "float32", "fp64": "float64", "int32": "int32", "bool": "bool"}
+COMPUTE = {
+    **dict.fromkeys(("fp32", "tf32", "fp16", "bf16", "fp8e4m3", "fp8e5m2"), "float32"),
+    **{name: name for name in WHOLE},
+    "fp64": "float64",
+    "bool": "bool",
+}
 
 #: dtype -> unit roundoff, half the distance from 1 to the next larger number
-ROUNDOFF = {"fp16": 2.0**-11, "bf16": 2.0**-8, "tf32": 2.0**-11, "fp32": 2.0**-24, "fp64": 2.0**-53}
+ROUNDOFF = {"fp8e4m3": 2.0**-4, "fp8e5m2": 2.0**-3, "fp16": 2.0**-11, "bf16": 2.0**-8, "tf32": 2.0**-11, "fp32": 2.0**-24, "fp64": 2.0**-53}
 
 
 def storage(of: DType) -> np.dtype:
     """The NumPy dtype of a tensor of this element type."""
-    if of.numpy == "bfloat16":
-        from ml_dtypes import bfloat16
+    if of.numpy in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        import ml_dtypes
 
-        return np.dtype(bfloat16)
+        return np.dtype(getattr(ml_dtypes, of.numpy))
     return np.dtype(of.numpy)
 
 

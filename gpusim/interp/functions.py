@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
+
+from gpusim.interp.bits import mulhi, philox, quotient, remainder, shifted_left, shifted_right, uniform
+
+_ERF = np.frompyfunc(math.erf, 1, 1)
 
 MAPS: dict[str, Callable[..., np.ndarray]] = {
     "exp": np.exp,
@@ -39,10 +44,45 @@ MAPS: dict[str, Callable[..., np.ndarray]] = {
     "logical_and": np.logical_and,
     "logical_or": np.logical_or,
     "logical_not": np.logical_not,
+    "erf": lambda x: np.asarray(_ERF(x), dtype=x.dtype),
+    **{name: getattr(np, name) for name in ("tan", "expm1", "log10", "log1p", "trunc", "rint", "cbrt", "fmod", "isnan", "isinf")},
+    **{f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "exp10": lambda x: np.power(x.dtype.type(10), x),
+    "pow": np.power,
+    "atan2": np.arctan2,
+    "quotient": quotient,
+    "remainder": remainder,
+    "bit_and": np.bitwise_and,
+    "bit_or": np.bitwise_or,
+    "bit_xor": np.bitwise_xor,
+    "bit_not": np.bitwise_not,
+    "shl": shifted_left,
+    "shr": shifted_right,
+    "mulhi": mulhi,
+    "philox0": lambda seed, counter: philox(seed, counter)[0],
+    "philox1": lambda seed, counter: philox(seed, counter)[1],
+    "philox2": lambda seed, counter: philox(seed, counter)[2],
+    "philox3": lambda seed, counter: philox(seed, counter)[3],
+    "uniform": uniform,
 }
 
-#: the array, the axis -> the array with that axis at extent 1
+#: the array, the axis -> the array with that axis at extent 1. The extreme of argmax and argmin is the first; nan counts as one.
 REDUCES: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "min": lambda x, axis: np.minimum.reduce(x, axis=axis, keepdims=True),
+    "prod": lambda x, axis: np.multiply.reduce(x, axis=axis, keepdims=True, dtype=x.dtype),
+    "xor": lambda x, axis: np.bitwise_xor.reduce(x, axis=axis, keepdims=True),
+    "argmax": lambda x, axis: np.argmax(x, axis=axis, keepdims=True).astype(np.int32),
+    "argmin": lambda x, axis: np.argmin(x, axis=axis, keepdims=True).astype(np.int32),
     "sum": lambda x, axis: np.add.reduce(x, axis=axis, keepdims=True, dtype=x.dtype),
     "max": lambda x, axis: np.maximum.reduce(x, axis=axis, keepdims=True),
+}
+
+#: the array, the axis -> running results
+SCANS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "sum": lambda x, axis: np.add.accumulate(x, axis=axis, dtype=x.dtype),
+    "prod": lambda x, axis: np.multiply.accumulate(x, axis=axis, dtype=x.dtype),
+    "max": lambda x, axis: np.maximum.accumulate(x, axis=axis),
+    "min": lambda x, axis: np.minimum.accumulate(x, axis=axis),
 }

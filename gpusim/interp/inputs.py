@@ -8,11 +8,11 @@ import numpy as np
 
 from gpusim.errors import GpusimError
 from gpusim.interp.formats import OPERAND, rounded, storage
-from gpusim.ir.functions import FLOATING
+from gpusim.ir.functions import FLOATING, WHOLE
 from gpusim.ir.program import Program, Tensor
 
 #: dtype -> kinds of NumPy dtype (`dtype.kind`) that may be given for it
-_KINDS = {"int32": "iu", "bool": "b"}
+_KINDS = {**dict.fromkeys(WHOLE, "iu"), "bool": "b"}
 _FLOAT_KINDS = "fiu"
 
 
@@ -28,7 +28,7 @@ def random_inputs(program: Program, seed: int = 0) -> dict[str, np.ndarray]:
 
 def _random(t: Tensor, rng: np.random.Generator) -> np.ndarray:
     if t.dtype.name not in FLOATING:
-        low, high = (0, 1) if t.dtype.name == "bool" else (-8, 8)
+        low, high = (0, 1) if t.dtype.name == "bool" else (0 if t.dtype.name.startswith("u") else -8, 8)
         return rng.integers(low, high, t.shape, endpoint=True).astype(storage(t.dtype))
     values = rng.standard_normal(t.shape, dtype=np.float64 if t.dtype.name == "fp64" else np.float32)
     return OPERAND.get(t.dtype.matrix, np.asarray)(values).astype(storage(t.dtype))
@@ -54,10 +54,10 @@ def _prepared(program: Program, t: Tensor, inputs: Mapping[str, np.ndarray]) -> 
     if given.shape != t.shape:
         raise GpusimError(f"the input '{t.name}' has shape {given.shape}.", where=program.name, hint=f"Give {expected}.")
     # bfloat16 has no kind of its own.
-    if given.dtype.kind not in _KINDS.get(t.dtype.name, _FLOAT_KINDS) and given.dtype.name != "bfloat16":
+    if given.dtype.kind not in _KINDS.get(t.dtype.name, _FLOAT_KINDS) and given.dtype != storage(t.dtype) and given.dtype.name != "bfloat16":
         raise GpusimError(f"the input '{t.name}' holds {given.dtype}.", where=program.name, hint=f"Give {expected}.")
     # A fresh array in any case: an inout tensor is written to, and the caller's array is not.
     values = rounded(given, t.dtype)
-    if values.dtype.kind == "i" and np.any(values != given):
+    if values.dtype.kind in "iu" and np.any(values != given):
         raise GpusimError(f"the input '{t.name}' holds numbers that are not {t.dtype}.", where=program.name, hint=f"Give {expected}.")
     return values

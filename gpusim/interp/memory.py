@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from gpusim.errors import GpusimError
-from gpusim.interp.formats import COMPUTE, storage
+from gpusim.interp import addressed
+from gpusim.interp.formats import COMPUTE, settle, storage
 from gpusim.interp.inputs import prepare
 from gpusim.ir.boxes import parts, refuse_outside
 from gpusim.ir.ops import Box
@@ -32,16 +35,20 @@ class Memory:
                 self.written[t.name] = np.zeros(self.arrays[t.name].shape, dtype=bool)
                 self.written[t.name][..., t.shape[-1] :] = True
 
-    def load(self, box: Box, origin: list[Any], blocks: np.ndarray, other: float = 0.0) -> np.ndarray:
-        """The boxes of all `blocks`: [blocks, *box.shape], `other` where a masked box lies outside.
+    def load(self, box: Box, origin: list[Any], blocks: np.ndarray, other: float = 0.0, limits: Sequence[Any] = ()) -> np.ndarray:
+        """The tiles in the boxes of all `blocks`: [blocks, *box.tile], `other` where a masked box lies outside.
 
-        origin: for each dimension an int, or one start for each block. The result may be one array seen by all blocks, so it is not
-        to be written to. Raises GpusimError for an unmasked box outside the tensor, and for elements that nothing has written.
+        origin: for each dimension an int, or one start for each block; limits: the same, None for the end of the tensor. The result may be one
+        array seen by all blocks, so it is not to be written to. Raises GpusimError for an unmasked box outside the tensor, and for elements
+        that nothing has written.
         """
+        return _to_tile(box, self._boxes(box, origin, blocks, other, limits))
+
+    def _boxes(self, box: Box, origin: list[Any], blocks: np.ndarray, other: float, limits: Sequence[Any]) -> np.ndarray:
         self._guard(box, origin, blocks)
         array = self.arrays[box.tensor]
         result: np.ndarray | None = None
-        for rows, spans in parts(origin, box.shape, array.shape, len(blocks)):
+        for rows, spans in parts(origin, box.shape, _ends(limits, array.shape), len(blocks)):
             index, extent = _windows(origin, spans, rows)
             if box.tensor in self.written:
                 self._refuse_unwritten(box, index, extent, blocks[rows])
@@ -53,11 +60,12 @@ class Memory:
             result[(rows, *(slice(*s) for s in spans))] = tiles
         return _filled(box, len(blocks), other, array.dtype) if result is None else result
 
-    def store(self, box: Box, origin: list[Any], blocks: np.ndarray, tiles: np.ndarray) -> None:
-        """Write `tiles` [blocks, *box.shape] to the boxes of all `blocks`; of masked boxes only what lies inside."""
+    def store(self, box: Box, origin: list[Any], blocks: np.ndarray, tiles: np.ndarray, limits: Sequence[Any] = ()) -> None:
+        """Write `tiles` [blocks, *box.tile] to the boxes of all `blocks`; of masked boxes only what lies inside."""
         self._guard(box, origin, blocks)
+        tiles = _from_tile(box, tiles)
         array = self.arrays[box.tensor]
-        for rows, spans in parts(origin, box.shape, array.shape, len(blocks)):
+        for rows, spans in parts(origin, box.shape, _ends(limits, array.shape), len(blocks)):
             index, extent = _windows(origin, spans, rows)
             inside = tiles[(rows, *(slice(*s) for s in spans))]
             # Without an array in the index there is one box, and the last block's tile stays in it.
@@ -65,6 +73,34 @@ class Memory:
             sliding_window_view(array, extent, writeable=True)[index] = inside
             if box.tensor in self.written:
                 sliding_window_view(self.written[box.tensor], extent, writeable=True)[index] = True
+
+    def gather(self, tensor: str, index: np.ndarray, mask: np.ndarray | None, other: float, blocks: np.ndarray) -> np.ndarray:
+        """Elements by their offset: [blocks, *index.shape[1:]], `other` where the mask is false."""
+        flat, offsets = self._addressed(tensor, index, mask, blocks)
+        return addressed.gather(flat, offsets, mask, other)
+
+    def scatter(self, tensor: str, index: np.ndarray, values: np.ndarray, mask: np.ndarray | None, blocks: np.ndarray) -> None:
+        flat, offsets = self._addressed(tensor, index, mask, blocks)
+        addressed.scatter(flat, offsets, values, mask)
+        if tensor in self.written:
+            addressed.scatter(self.written[tensor].reshape(-1), offsets, np.ones(offsets.shape, bool), mask)
+
+    def atomic(
+        self, tensor: str, fn: str, index: np.ndarray, values: np.ndarray, mask: np.ndarray | None, compare: np.ndarray | None, blocks: np.ndarray
+    ) -> np.ndarray:
+        """The values before; see `addressed.atomic`."""
+        flat, offsets = self._addressed(tensor, index, mask, blocks)
+        of = self.tensors[tensor].dtype
+        return addressed.atomic(flat, fn, offsets, values, mask, compare, lambda made: settle(made, of))
+
+    def _addressed(self, tensor: str, index: np.ndarray, mask: np.ndarray | None, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The elements of a tensor as one row, and where in it the offsets point."""
+        t, array = self.tensors[tensor], self.arrays[tensor]
+        rows = math.prod(t.shape[:-1])
+        offsets = addressed.inside(t, index, mask, rows * t.pitch, blocks, self.program.name)
+        if t.pitch != array.shape[-1]:
+            offsets = offsets // t.pitch * array.shape[-1] + offsets % t.pitch
+        return array.reshape(-1), offsets
 
     def outputs(self) -> dict[str, np.ndarray]:
         """The tensors that the program writes, in their storage type. Raises GpusimError if part of an output was never written."""
@@ -90,6 +126,30 @@ class Memory:
         starts = [int(np.broadcast_to(i, len(blocks))[which]) for i in index]
         at = [start + int(p) for start, p in zip(starts, place, strict=True)]
         raise GpusimError(f"block {blocks[which]} reads '{box.tensor}' at {at}, which nothing has written.", where=self.program.name)
+
+
+def _ends(limits: Sequence[Any], shape: tuple[int, ...]) -> Sequence[Any]:
+    """For each dimension where accesses end."""
+    return [n if limit is None else np.minimum(limit, n) for limit, n in zip(limits, shape, strict=True)] if limits else shape
+
+
+def _to_tile(box: Box, boxes: np.ndarray) -> np.ndarray:
+    """[blocks, *box.shape] -> [blocks, *box.tile]."""
+    if box.axes is None:
+        return boxes
+    along = [d + 1 for d in box.axes if d >= 0]
+    rest = [d for d in range(1, boxes.ndim) if d not in along]
+    return boxes.transpose(0, *along, *rest).reshape(len(boxes), *box.tile)
+
+
+def _from_tile(box: Box, tiles: np.ndarray) -> np.ndarray:
+    """[blocks, *box.tile] -> [blocks, *box.shape]."""
+    if box.axes is None:
+        return tiles
+    along = [d for d in box.axes if d >= 0]
+    rest = [d for d in range(len(box.shape)) if d not in along]
+    moved = tiles.reshape(len(tiles), *(box.shape[d] for d in (*along, *rest)))
+    return moved.transpose(0, *(1 + (*along, *rest).index(d) for d in range(len(box.shape))))
 
 
 def _with_padding(array: np.ndarray, t: Tensor) -> np.ndarray:

@@ -13,12 +13,12 @@ import numpy as np
 
 from gpusim.errors import GpusimError
 from gpusim.ir.expr import Bin, Expr, Name, evaluate, names
-from gpusim.ir.ops import If, Let, Loop, Op, exprs
+from gpusim.ir.ops import If, Let, Loop, Op, While, exprs
 from gpusim.ir.program import walk
 from gpusim.ir.show import show_expr
 
-Scalars = Mapping[str, Any]
-#: what to do with an op on tiles: the op, the rows of the batch that execute it, and the scalars of those rows
+Scalars = dict[str, Any]
+#: what to do with an op on tiles: the op, the rows of the batch that execute it, and the scalars of those rows, to which a Read adds
 Visit = Callable[[Op, np.ndarray, Scalars], None]
 
 
@@ -32,7 +32,7 @@ def program_ids(grid: tuple[int, ...], blocks: np.ndarray) -> dict[str, np.ndarr
     return ids
 
 
-def run(body: tuple[Op, ...], rows: np.ndarray, scalars: Scalars, visit: Visit, ends: frozenset[str] = frozenset()) -> None:
+def run(body: tuple[Op, ...], rows: np.ndarray, scalars: Mapping[str, Any], visit: Visit, ends: frozenset[str] = frozenset()) -> None:
     """Execute `body` in lockstep for the blocks at `rows` (sorted), calling `visit` for every op on tiles.
 
     Blocks that have left a loop or did not take a branch are left out of `rows`; where all take part, `rows` is the same object.
@@ -50,11 +50,46 @@ def run(body: tuple[Op, ...], rows: np.ndarray, scalars: Scalars, visit: Visit, 
             for arm, active in ((op.then, taken), (op.orelse, np.logical_not(taken))):
                 if arm and np.any(active):
                     run(arm, *_narrow(rows, scope, active), visit, ends)
+        elif isinstance(op, While):
+            _repeat(op, rows, scope, visit)
         else:
             visit(op, rows, scope)
 
 
-def value(e: Expr, scalars: Scalars) -> Any:
+def _repeat(op: While, rows: np.ndarray, scope: dict[str, Any], visit: Visit) -> None:
+    """The rounds of `op`, until no block wants another. GpusimError if there is no end to it."""
+    for _ in range(MOST_ROUNDS):
+        inner = dict(scope)
+        _in_scope(op.before, rows, inner, visit)
+        active = np.broadcast_to(np.asarray(value(op.cond, inner) != 0), rows.shape)
+        if not active.any():
+            return
+        rows, inner = _narrow(rows, inner, active)
+        scope = {name: v for name, v in inner.items() if name in scope}
+        run(op.body, rows, inner, visit)
+    raise GpusimError(
+        f"a loop did not end after {MOST_ROUNDS} rounds.",
+        where=f"line {op.line}" if op.line else "while",
+        hint="Blocks are computed one after the other: none can wait for a block behind it.",
+    )
+
+
+#: rounds of an open loop after which it counts as endless
+MOST_ROUNDS = 1 << 20
+
+
+def _in_scope(body: tuple[Op, ...], rows: np.ndarray, scope: dict[str, Any], visit: Visit) -> None:
+    """The Lets and ops on tiles of a straight body; `scope` keeps what they define."""
+    for op in body:
+        if isinstance(op, Let):
+            scope[op.name] = value(op.value, scope)
+        elif isinstance(op, Loop | If | While):
+            run((op,), rows, scope, visit)
+        else:
+            visit(op, rows, scope)
+
+
+def value(e: Expr, scalars: Mapping[str, Any]) -> Any:
     """`evaluate`, but a division by zero is a GpusimError."""
     try:
         with np.errstate(divide="raise"):
@@ -63,7 +98,7 @@ def value(e: Expr, scalars: Scalars) -> Any:
         raise GpusimError(f"'{show_expr(e)}' divides by zero in some block.", where="index expression", hint="Guard it with max(..., 1) or a branch.") from None
 
 
-def _steps(op: Loop, scope: Scalars, ends: bool) -> Iterator[tuple[Any, Any]]:
+def _steps(op: Loop, scope: Mapping[str, Any], ends: bool) -> Iterator[tuple[Any, Any]]:
     """The values of the loop variable, one iteration after the other, and the blocks that take part in each."""
     start, stop = value(op.start, scope), value(op.stop, scope)
     if not isinstance(start, np.ndarray) and not isinstance(stop, np.ndarray):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ def check_boxes(program: Program) -> None:
     def visit(op: Op, rows: np.ndarray, scalars: Scalars) -> None:
         if not isinstance(op, Load | Store):
             return
-        once = isinstance(op, Store) and id(op) in outermost
+        once = isinstance(op, Store) and id(op) in outermost and not op.box.limits
         if not once and op.box.masked:
             return
         tensor = tensors[op.box.tensor]
@@ -72,13 +72,13 @@ def _refuse_overlap(box: Box, tensor: Tensor, origin: list[Any], blocks: np.ndar
         raise GpusimError(f"{both} write the same box of '{tensor.name}'.", where=where, hint="Give each block its own part, or add up in a second kernel.")
 
 
-def parts(origin: list[Any], shape: tuple[int, ...], size: tuple[int, ...], count: int) -> Iterator[tuple[Any, tuple[tuple[int, int], ...]]]:
-    """Group `count` boxes by how much of them lies inside a tensor of `size` elements.
+def parts(origin: list[Any], shape: tuple[int, ...], size: Sequence[Any], count: int) -> Iterator[tuple[Any, tuple[tuple[int, int], ...]]]:
+    """Group `count` boxes by how much of them lies below `size` (for each dimension one number, or one for each box) and above 0.
 
     Yields (rows, spans): which boxes, and for each dimension the half-open span of the box that is inside. Boxes that are outside
     altogether are in no group. rows is `slice(None)` if all boxes lie inside.
     """
-    if all(np.min(o) >= 0 and np.max(o) + s <= n for o, s, n in zip(origin, shape, size, strict=True)):
+    if all(np.min(o) >= 0 and np.max(o + s - n) <= 0 for o, s, n in zip(origin, shape, size, strict=True)):
         yield slice(None), tuple((0, s) for s in shape)
         return
     bounds = []

@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from gpusim.ir.expr import Expr, ExprLike, Name, expr
-from gpusim.ir.ops import Box, Cast, Dot, Full, Let, Load, Loop, Map, Op, Reduce, Store
+from gpusim.ir.ops import Box, Broadcast, Cast, Dot, Full, Gather, If, Index, Let, Load, Loop, Map, Op, Reduce, Reshape, Scatter, Store, Transpose, Update
 from gpusim.ir.program import Program, Tensor
 from gpusim.ir.types import DType, dtype
+
+Origin = tuple[ExprLike, ...]
 
 
 class Builder:
@@ -47,11 +49,40 @@ class Builder:
         body = tuple(self._scopes.pop())
         self._append(Loop(var, expr(start), expr(stop), body, stages))
 
-    def load(self, t: Tensor, origin: tuple[ExprLike, ...], shape: tuple[int, ...], masked: bool = False, other: float = 0.0) -> str:
-        return self._assign(lambda dst: Load(dst, _box(t, origin, shape, masked), other))
+    @contextmanager
+    def branch(self, cond: ExprLike) -> Iterator[None]:
+        """What the blocks do for which `cond` is not 0."""
+        self._scopes.append([])
+        yield
+        self._append(If(expr(cond), tuple(self._scopes.pop())))
 
-    def store(self, t: Tensor, origin: tuple[ExprLike, ...], src: str, shape: tuple[int, ...], masked: bool = False) -> None:
-        self._append(Store(_box(t, origin, shape, masked), src))
+    def load(self, t: Tensor, origin: Origin, shape: tuple[int, ...], masked: bool = False, other: float = 0.0, axes: tuple[int, ...] | None = None) -> str:
+        return self._assign(lambda dst: Load(dst, _box(t, origin, shape, masked, axes), other))
+
+    def store(self, t: Tensor, origin: Origin, src: str, shape: tuple[int, ...], masked: bool = False, axes: tuple[int, ...] | None = None) -> None:
+        self._append(Store(_box(t, origin, shape, masked, axes), src))
+
+    def gather(self, t: Tensor, index: str, mask: str = "", other: float = 0.0) -> str:
+        return self._assign(lambda dst: Gather(dst, t.name, index, mask, other))
+
+    def scatter(self, t: Tensor, index: str, src: str, mask: str = "") -> None:
+        self._append(Scatter(t.name, index, src, mask))
+
+    def index(self, shape: tuple[int, ...], start: ExprLike, steps: tuple[ExprLike, ...], of: str | DType = "int32") -> str:
+        return self._assign(lambda dst: Index(dst, shape, dtype(of), expr(start), tuple(expr(s) for s in steps)))
+
+    def reshape(self, src: str, shape: tuple[int, ...]) -> str:
+        return self._assign(lambda dst: Reshape(dst, src, shape))
+
+    def broadcast(self, src: str, shape: tuple[int, ...]) -> str:
+        return self._assign(lambda dst: Broadcast(dst, src, shape))
+
+    def transpose(self, src: str, order: tuple[int, ...]) -> str:
+        return self._assign(lambda dst: Transpose(dst, src, order))
+
+    def update(self, variable: str, src: str) -> None:
+        """`variable`, a tile defined before this loop or branch, takes the value of `src` from here on."""
+        self._append(Update(variable, src))
 
     def full(self, shape: tuple[int, ...], of: str | DType, value: float = 0.0) -> str:
         return self._assign(lambda dst: Full(dst, shape, dtype(of), value))
@@ -62,8 +93,8 @@ class Builder:
     def map(self, fn: str, *args: str) -> str:
         return self._assign(lambda dst: Map(dst, fn, args))
 
-    def reduce(self, fn: str, src: str, axis: int) -> str:
-        return self._assign(lambda dst: Reduce(dst, fn, src, axis))
+    def reduce(self, fn: str, src: str, axis: int, keep: bool = True) -> str:
+        return self._assign(lambda dst: Reduce(dst, fn, src, axis, keep=keep))
 
     def cast(self, src: str, to: str | DType) -> str:
         return self._assign(lambda dst: Cast(dst, src, dtype(to)))
@@ -82,5 +113,5 @@ class Builder:
         return dst
 
 
-def _box(t: Tensor, origin: tuple[ExprLike, ...], shape: tuple[int, ...], masked: bool) -> Box:
-    return Box(t.name, tuple(expr(o) for o in origin), shape, masked)
+def _box(t: Tensor, origin: Origin, shape: tuple[int, ...], masked: bool, axes: tuple[int, ...] | None) -> Box:
+    return Box(t.name, tuple(expr(o) for o in origin), shape, masked, axes=axes)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from gpusim.errors import GpusimError
 from gpusim.ir.boxes import check_boxes
 from gpusim.ir.expr import names
-from gpusim.ir.infer import result
-from gpusim.ir.ops import Full, If, Let, Loop, Op, exprs, writes
+from gpusim.ir.infer import results
+from gpusim.ir.ops import Cast, Fold, Full, If, Let, Loop, Map, Op, Read, Reduce, While, exprs, written
 from gpusim.ir.program import Program, walk
-from gpusim.ir.rules import PROGRAM_RULES, RULES, TENSOR_RULES, Scope, defines
+from gpusim.ir.rule import Scope
+from gpusim.ir.rules import PROGRAM_RULES, RULES, TENSOR_RULES, defines
 from gpusim.ir.show import show_op
 
 
@@ -27,17 +28,19 @@ def check(program: Program) -> None:
     scalars = _program_ids(program)
     tensors = {t.name: t for t in program.tensors}
     _check_body(program, program.body, Scope(tensors, {"pid0", "pid1", "pid2", *tensors}, scalars))
-    check_boxes(program)
+    if static(program):
+        check_boxes(program)
 
 
 def static(program: Program) -> bool:
     """Whether no address, trip count or branch depends on what is loaded: then it can be timed without values.
 
-    The proof: every index expression uses only program ids, lets and loop variables, and those are made of nothing else.
+    The proof: every index expression uses only program ids, lets and loop variables, and those are made of nothing else. A program with a While is not static.
     """
     known = _program_ids(program)
     known |= {op.name if isinstance(op, Let) else op.var for op in walk(program.body) if isinstance(op, Let | Loop)}
-    return all(names(e) <= known for op in walk(program.body) for e in exprs(op))
+    body = tuple(walk(program.body))
+    return not any(isinstance(op, While) for op in body) and all(names(e) <= known for op in body for e in exprs(op))
 
 
 def _program_ids(program: Program) -> set[str]:
@@ -50,18 +53,37 @@ def _check_body(program: Program, body: tuple[Op, ...], scope: Scope) -> None:
             if isinstance(op, rule.on) and not rule.holds(op, scope):
                 line = f" (line {op.line})" if op.line else ""
                 raise GpusimError(rule.message(op, scope), where=f"{program.name}: {show_op(op)}{line}", hint=rule.hint)
-        if name := defines(op):
-            scope.taken.add(name)
-        if isinstance(op, Let):
+        scope.taken.update(defines(op))
+        _check_inside(program, op, scope)
+        if isinstance(op, Let | Read):
             scope.scalars.add(op.name)
-        elif isinstance(op, Loop):
-            inner = scope.inner()
-            inner.scalars.add(op.var)
-            _check_body(program, op.body, inner)
-        elif isinstance(op, If):
-            _check_body(program, op.then, scope.inner())
-            _check_body(program, op.orelse, scope.inner())
-        elif dst := writes(op):
-            scope.tiles[dst] = result(op, scope.tiles, scope.tensors)
-        if isinstance(op, Full):
+        types = results(op, scope.tiles, scope.tensors)
+        scope.tiles.update({dst: types[dst] for dst in written(op)})
+        if isinstance(op, MADE):
             scope.accumulators.add(op.dst)
+
+
+#: ops whose tile nobody else holds, so that products may be added to it
+MADE = (Full, Map, Cast, Reduce)
+
+
+def _check_inside(program: Program, op: Op, scope: Scope) -> None:
+    """The bodies of `op`: what they define is not known behind it."""
+    if isinstance(op, Loop):
+        inner = scope.inner()
+        inner.scalars.add(op.var)
+        _check_body(program, op.body, inner)
+    elif isinstance(op, If):
+        _check_body(program, op.then, scope.inner())
+        _check_body(program, op.orelse, scope.inner())
+    elif isinstance(op, While):
+        inner = scope.inner()
+        _check_body(program, op.before, inner)
+        if strange := sorted(names(op.cond) - inner.scalars):
+            raise GpusimError(f"'{strange[0]}' is not a scalar that is known here.", where=f"{program.name}: {show_op(op)}")
+        _check_body(program, op.body, inner)
+    elif isinstance(op, Fold):
+        inner = scope.inner()
+        types = results(op, scope.tiles, scope.tensors)
+        inner.tiles.update({name: types[name] for name in (*op.left, *op.right)})
+        _check_body(program, op.body, inner)

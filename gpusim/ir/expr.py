@@ -83,6 +83,9 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "<": lambda a, b: 1 * (a < b),
     "<=": lambda a, b: 1 * (a <= b),
     "==": lambda a, b: 1 * (a == b),
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
 }
 
 

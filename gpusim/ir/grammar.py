@@ -14,7 +14,7 @@ from gpusim.ir.expr import Bin, Const, Expr, Name
 from gpusim.ir.ops import Box
 from gpusim.ir.types import DTYPES, DType
 
-_BINARY: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}
+_BINARY: dict[type, str] = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^"}
 _COMPARE: dict[type, str] = {ast.Lt: "<", ast.LtE: "<=", ast.Eq: "=="}
 #: operators that are written as calls
 CALLED = ("min", "max")
@@ -42,7 +42,7 @@ def expression(node: ast.expr) -> Expr:
         return Bin(_COMPARE[type(node.ops[0])], expression(node.left), expression(node.comparators[0]))
     if isinstance(node, ast.Call) and called(node) in CALLED and len(node.args) == 2 and not node.keywords:
         return Bin(called(node), expression(node.args[0]), expression(node.args[1]))
-    fail(node, f"'{ast.unparse(node)}' is not an index expression.", "It takes integers, names, + - * // % < <= ==, min(a, b) and max(a, b).")
+    fail(node, f"'{ast.unparse(node)}' is not an index expression.", "It takes integers, names, + - * // % & | ^ < <= ==, min(a, b) and max(a, b).")
 
 
 def number(node: ast.expr) -> float:
@@ -90,6 +90,15 @@ def integers(node: ast.expr) -> tuple[int, ...]:
     return tuple(integer(n) for n in (node.elts if isinstance(node, ast.Tuple) else [node]))
 
 
+def items(node: ast.expr) -> list[ast.expr]:
+    """The items of a tuple, or the one expression that is none."""
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def names(node: ast.expr) -> tuple[str, ...]:
+    return tuple(name(n) for n in items(node))
+
+
 def name(node: ast.expr) -> str:
     if isinstance(node, ast.Name):
         return node.id
@@ -110,8 +119,11 @@ def tile_type(node: ast.expr) -> tuple[DType, tuple[int, ...]]:
     return element_type(node.value), integers(node.slice)
 
 
-def box(node: ast.expr, masked: bool) -> Box:
-    """`a[row :+ rows, column :+ columns]`."""
+def box(node: ast.expr, options: dict[str, ast.expr]) -> Box:
+    """`a[row :+ rows, column :+ columns]`. options: those of the op that names it: masked, limits, axes."""
+    masked = "masked" in options and flag(options["masked"])
+    limits = tuple(None if _is_none(n) else expression(n) for n in items(options["limits"])) if "limits" in options else ()
+    axes = integers(options["axes"]) if "axes" in options else None
     spans = (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]) if isinstance(node, ast.Subscript) else []
     origin, shape = [], []
     for span in spans:
@@ -121,7 +133,11 @@ def box(node: ast.expr, masked: bool) -> Box:
         shape.append(integer(span.upper.operand))
     if not isinstance(node, ast.Subscript) or not spans:
         fail(node, f"'{ast.unparse(node)}' is not a box.", "Write it like a[row :+ 128, column :+ 64].")
-    return Box(name(node.value), tuple(origin), tuple(shape), masked)
+    return Box(name(node.value), tuple(origin), tuple(shape), masked, limits, axes)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def called(node: ast.expr) -> str:

@@ -9,8 +9,9 @@ from typing import Any
 
 from gpusim.errors import GpusimError
 from gpusim.ir import grammar as g
-from gpusim.ir.functions import MAPS, REDUCES
-from gpusim.ir.ops import Cast, Dot, Full, If, Let, Load, Loop, Map, Op, Reduce, Store
+from gpusim.ir.forms import BY_WORD
+from gpusim.ir.functions import ARGS, MAPS, REDUCES
+from gpusim.ir.ops import Dot, Fold, Full, If, Let, Load, Loop, Map, Op, Reduce, Store, While
 from gpusim.ir.program import Program, Tensor
 
 _LINE = re.compile(r"#\s*line\s+(\d+)\s*$")
@@ -67,10 +68,40 @@ def _tensor(node: ast.stmt) -> Tensor:
     of, shape = g.tile_type(node.annotation)
     if not isinstance(node.value, ast.Call) or g.called(node.value) != "tensor":
         g.fail(node, "a tensor is declared like a: bf16[64, 64] = tensor('in', pitch=64).")
-    found = g.arguments(node.value, ("role",), ("pitch", "bound"))
+    found = g.arguments(node.value, ("role",), ("pitch", "bound", "of"))
     pitch = g.required(node.value, found, "pitch")
     bound = g.integer(found["bound"]) if "bound" in found else 0
-    return Tensor(g.name(node.target), of, shape, g.integer(pitch), g.string(found["role"]), bound)
+    view = g.string(found["of"]) if "of" in found else ""
+    return Tensor(g.name(node.target), of, shape, g.integer(pitch), g.string(found["role"]), bound, view)
+
+
+#: kind of a field in `forms` -> its value
+READ: dict[str, Callable[[ast.expr], Any]] = {
+    "tile": g.name,
+    "tiles": g.names,
+    "expr": g.expression,
+    "exprs": lambda node: tuple(g.expression(e) for e in g.items(node)),
+    "type": g.tile_type,
+    "integer": g.integer,
+    "integers": g.integers,
+    "number": g.number,
+    "flag": g.flag,
+    "string": g.string,
+    "dtype": g.element_type,
+}
+
+
+def _formed(word: str, call: ast.Call, target: str, line: int) -> Op:
+    """The op of a call that `forms` describes."""
+    form = BY_WORD[word]
+    found = g.arguments(call, tuple(f.name for f in form.fields if f.required), tuple(f.name for f in form.fields if not f.required))
+    values = {f.name: READ[f.kind](found[f.name]) for f in form.fields if f.name in found}
+    if "type" in values:
+        values["dtype"], values["shape"] = values.pop("type")
+    values |= {form.target: target} if form.target else {}
+    values |= {"fn": word.removeprefix(form.word)} if form.functions else {}
+    made: Op = form.node(**values, line=line)
+    return made
 
 
 class _Body:
@@ -83,9 +114,11 @@ class _Body:
             ast.AugAssign: self.dot,
             ast.For: self.loop,
             ast.If: self.branch,
-            ast.Expr: self.store,
+            ast.Expr: self.statement,
+            ast.While: self.endless,
+            ast.With: self.fold,
         }
-        self.calls: dict[str, Callable[[str, ast.Call], Op]] = {"load": self.load, "full": self.full, "cast": self.cast}
+        self.calls: dict[str, Callable[[str, ast.Call], Op]] = {"load": self.load, "full": self.full}
 
     def block(self, statements: list[ast.stmt]) -> tuple[Op, ...]:
         return tuple(self.op(s) for s in statements if not isinstance(s, ast.Pass))
@@ -110,28 +143,26 @@ class _Body:
 
     def function(self, dst: str, call: ast.Call) -> Op:
         word = g.called(call)
-        if word in REDUCES:
-            found = g.arguments(call, ("tile",), ("axis",))
-            return Reduce(dst, word, g.name(found["tile"]), g.integer(g.required(call, found, "axis")), self.source_line(call))
+        if word in BY_WORD and BY_WORD[word].target:
+            return _formed(word, call, dst, self.source_line(call))
+        if word in REDUCES | ARGS:
+            found = g.arguments(call, ("tile",), ("axis", "keep"))
+            axis, keep = g.integer(g.required(call, found, "axis")), "keep" not in found or g.flag(found["keep"])
+            return Reduce(dst, word, g.name(found["tile"]), axis, self.source_line(call), keep)
         if word not in MAPS:
-            g.fail(call, f"'{word}' is not a function.", g.suggest(word, {*MAPS, *REDUCES, *self.calls}))
+            g.fail(call, f"'{word}' is not a function.", g.suggest(word, {*MAPS, *REDUCES, *ARGS, *self.calls, *BY_WORD}))
         found = g.arguments(call, tuple(f"tile {n}" for n in range(1, len(MAPS[word].takes) + 1)))
         return Map(dst, word, tuple(g.name(a) for a in found.values()), self.source_line(call))
 
     def load(self, dst: str, call: ast.Call) -> Op:
-        found = g.arguments(call, ("box",), ("masked", "other"))
-        masked = "masked" in found and g.flag(found["masked"])
+        found = g.arguments(call, ("box",), ("masked", "limits", "axes", "other"))
         other = g.number(found["other"]) if "other" in found else 0.0
-        return Load(dst, g.box(found["box"], masked), other, self.source_line(call))
+        return Load(dst, g.box(found["box"], found), other, self.source_line(call))
 
     def full(self, dst: str, call: ast.Call) -> Op:
         found = g.arguments(call, ("type", "value"))
         of, shape = g.tile_type(found["type"])
         return Full(dst, shape, of, g.number(found["value"]), self.source_line(call))
-
-    def cast(self, dst: str, call: ast.Call) -> Op:
-        found = g.arguments(call, ("tile", "dtype"))
-        return Cast(dst, g.name(found["tile"]), g.element_type(found["dtype"]), self.source_line(call))
 
     def dot(self, node: ast.AugAssign) -> Op:
         if not isinstance(node.op, ast.Add) or not isinstance(node.value, ast.Call) or g.called(node.value) != "dot":
@@ -139,12 +170,33 @@ class _Body:
         found = g.arguments(node.value, ("a", "b"))
         return Dot(g.name(node.target), g.name(found["a"]), g.name(found["b"]), self.source_line(node))
 
-    def store(self, node: ast.Expr) -> Op:
-        if not isinstance(node.value, ast.Call) or g.called(node.value) != "store":
+    def statement(self, node: ast.Expr) -> Op:
+        call = node.value
+        word = g.called(call)
+        if isinstance(call, ast.Call) and word in BY_WORD and not BY_WORD[word].target:
+            return _formed(word, call, "", self.source_line(node))
+        if not isinstance(call, ast.Call) or word != "store":
             g.fail(node, f"'{ast.unparse(node)}' is not an op.", "An op that gives no value is store(box, tile).")
-        found = g.arguments(node.value, ("box", "tile"), ("masked",))
-        masked = "masked" in found and g.flag(found["masked"])
-        return Store(g.box(found["box"], masked), g.name(found["tile"]), self.source_line(node))
+        found = g.arguments(call, ("box", "tile"), ("masked", "limits", "axes"))
+        return Store(g.box(found["box"], found), g.name(found["tile"]), self.source_line(node))
+
+    def endless(self, node: ast.While) -> Op:
+        """while True: before; if not (cond): break; body."""
+        at = next((i for i, s in enumerate(node.body) if isinstance(s, ast.If) and [type(x) for x in s.body] == [ast.Break]), None)
+        leave = node.body[at] if at is not None else None
+        if not isinstance(leave, ast.If) or not isinstance(leave.test, ast.UnaryOp) or not isinstance(leave.test.op, ast.Not) or node.orelse or at is None:
+            g.fail(node, "an open loop is written as while True: ... if not (condition): break ...")
+        return While(self.block(node.body[:at]), g.expression(leave.test.operand), self.block(node.body[at + 1 :]), self.source_line(node))
+
+    def fold(self, node: ast.With) -> Op:
+        call = node.items[0].context_expr
+        if not isinstance(call, ast.Call) or g.called(call) != "fold" or len(node.items) != 1 or node.items[0].optional_vars is None:
+            g.fail(node, "a fold is written as with fold((t0,), axis=0, left=(a,), right=(b,), results=(c,)) as (t1,):")
+        found = g.arguments(call, ("tiles",), ("axis", "left", "right", "results", "scan", "reverse"))
+        axis, left, right, results = (g.required(call, found, key) for key in ("axis", "left", "right", "results"))
+        scan, reverse = ("scan" in found and g.flag(found["scan"])), ("reverse" in found and g.flag(found["reverse"]))
+        dsts, srcs, body = g.names(node.items[0].optional_vars), g.names(found["tiles"]), self.block(node.body)
+        return Fold(dsts, srcs, g.integer(axis), g.names(left), g.names(right), body, g.names(results), scan, reverse, self.source_line(node))
 
     def loop(self, node: ast.For) -> Op:
         if not isinstance(node.iter, ast.Call) or g.called(node.iter) != "range" or node.orelse:

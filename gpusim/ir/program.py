@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpusim.ir.ops import If, Loop, Op
+from gpusim.ir.ops import Fold, If, Loop, Op, While
 from gpusim.ir.types import DType
 
 
@@ -16,6 +16,7 @@ class Tensor:
 
     `bound`: masked accesses stop at this many elements of a row (0: at shape[-1]). A tensor whose rows are padded may be
     touched up to its padding, which reads as zero; that keeps vectors whole where shape[-1] would cut them.
+    `of`: the array whose memory this is a view of, from its first element ("": one of its own).
     """
 
     name: str
@@ -24,6 +25,7 @@ class Tensor:
     pitch: int
     role: str = "in"
     bound: int = 0
+    of: str = ""
 
     @property
     def row_bound(self) -> int:
@@ -72,3 +74,8 @@ def walk(body: tuple[Op, ...]) -> Iterator[Op]:
         elif isinstance(op, If):
             yield from walk(op.then)
             yield from walk(op.orelse)
+        elif isinstance(op, While):
+            yield from walk(op.before)
+            yield from walk(op.body)
+        elif isinstance(op, Fold):
+            yield from walk(op.body)

@@ -2,67 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from gpusim.ir.expr import names
-from gpusim.ir.functions import ACCUMULATORS, LETTERS, MAPS, REDUCES, fits
-from gpusim.ir.infer import TileType
-from gpusim.ir.ops import Cast, Dot, Full, If, Let, Load, Loop, Map, Op, Reduce, Store, exprs, reads, writes
+from gpusim.ir.functions import ACCUMULATORS, LETTERS, MAPS, fits
+from gpusim.ir.ops import Box, Broadcast, Dot, Full, Index, Let, Load, Loop, Map, Op, Read, Reduce, Reshape, Store, exprs, reads, written
 from gpusim.ir.program import Tensor
+from gpusim.ir.rule import ProgramRule, Rule, Scope, positive
 from gpusim.ir.show import is_name
+from gpusim.ir.tile_rules import TILE_RULES
 
 ROLES = ("in", "out", "inout")
 
 
-@dataclass(frozen=True)
-class Scope:
-    """What is known where an op stands. `taken` holds every name ever given and is shared by all scopes; the rest is visible here."""
-
-    tensors: dict[str, Tensor]
-    taken: set[str]
-    scalars: set[str]
-    tiles: dict[str, TileType] = field(default_factory=dict)
-    accumulators: set[str] = field(default_factory=set)
-
-    def inner(self) -> Scope:
-        """A copy for a nested body: what that defines is not visible behind it, because it may not have run."""
-        return Scope(self.tensors, self.taken, set(self.scalars), dict(self.tiles), set(self.accumulators))
-
-    def shapes(self, *tiles: str) -> list[tuple[int, ...]]:
-        return [self.tiles[t].shape for t in tiles]
+def defines(op: Any) -> tuple[str, ...]:
+    """The names that `op` gives, of tiles, a scalar or a loop variable."""
+    return (op.name,) if isinstance(op, Let | Read) else (op.var,) if isinstance(op, Loop) else written(op)
 
 
-@dataclass(frozen=True)
-class Rule:
-    """`holds(op, scope)` for every op of the kinds `on`; else GpusimError with `message(op, scope)` and `hint`."""
-
-    name: str
-    on: tuple[type, ...]
-    holds: Callable[[Any, Scope], bool]
-    message: Callable[[Any, Scope], str]
-    hint: str = ""
+def _unfit(op: Any) -> list[str]:
+    return [name for name in defines(op) if not is_name(name)]
 
 
-@dataclass(frozen=True)
-class ProgramRule:
-    """The same for a program as a whole, or for each of its tensors."""
-
-    name: str
-    holds: Callable[[Any], bool]
-    message: Callable[[Any], str]
-
-
-def positive(extents: tuple[int, ...]) -> bool:
-    return len(extents) > 0 and all(e >= 1 for e in extents)
-
-
-def defines(op: Any) -> str:
-    """The name that `op` gives, of a tile, a scalar or a loop variable."""
-    return op.name if isinstance(op, Let) else op.var if isinstance(op, Loop) else writes(op)
+def _taken(op: Any, s: Scope) -> list[str]:
+    return [name for name in defines(op) if name in s.taken]
 
 
 def _strange(op: Op, s: Scope) -> list[str]:
@@ -102,8 +67,17 @@ def _arguments_wanted(op: Map, s: Scope) -> str:
     return f"{op.fn} takes ({takes}), here are ({', '.join(str(s.tiles[a]) for a in op.args)})."
 
 
+def _axes_fit(box: Box) -> bool:
+    """Every dimension runs along at most one axis of the tile, and has extent 1 if along none."""
+    along = [d for d in box.axes or () if d >= 0]
+    fits_axes = box.axes is None or (
+        len(set(along)) == len(along) and all(d in along or n == 1 for d, n in enumerate(box.shape)) and max(along, default=0) < len(box.shape)
+    )
+    return fits_axes and len(box.limits) in (0, len(box.shape) if box.masked else 0)
+
+
 _BOXED = (Load, Store)
-_ALL = (Let, Loop, If, Load, Store, Full, Dot, Map, Reduce, Cast)
+_ALL = (object,)
 
 PROGRAM_RULES = (
     ProgramRule("grid", lambda p: len(p.grid) <= 3 and positive(p.grid), lambda p: f"grid {p.grid} is not one to three positive extents."),
@@ -125,12 +99,12 @@ TENSOR_RULES = (
 
 #: in this order, so that a rule may rely on those above it
 RULES = (
-    Rule("name", _ALL, lambda op, s: not defines(op) or is_name(defines(op)), lambda op, s: f"'{defines(op)}' is not a name."),
+    Rule("name", _ALL, lambda op, s: not _unfit(op), lambda op, s: f"'{_unfit(op)[0]}' is not a name."),
     Rule(
         "assigned once",
         _ALL,
-        lambda op, s: defines(op) not in s.taken,
-        lambda op, s: f"'{defines(op)}' is defined twice.",
+        lambda op, s: not _taken(op, s),
+        lambda op, s: f"'{_taken(op, s)[0]}' is defined twice.",
         "Take a fresh name.",
     ),
     Rule(
@@ -155,7 +129,13 @@ RULES = (
         lambda op, s: f"the box has {len(op.box.shape)} dimension(s) and '{op.box.tensor}' has {len(_tensor(op, s).shape)}.",
     ),
     Rule("box extent", _BOXED, lambda op, s: positive(op.box.shape), lambda op, s: f"the extents {op.box.shape} are not positive."),
-    Rule("tile extent", (Full,), lambda op, s: positive(op.shape), lambda op, s: f"the extents {op.shape} are not positive."),
+    Rule("box axes", _BOXED, lambda op, s: _axes_fit(op.box), lambda op, s: f"axes {op.box.axes} and limits {op.box.limits} do not fit {op.box.shape}."),
+    Rule(
+        "tile extent",
+        (Full, Index, Reshape, Broadcast),
+        lambda op, s: op.shape == () or positive(op.shape),
+        lambda op, s: f"the extents {op.shape} are not positive.",
+    ),
     Rule(
         "store to an output",
         (Store,),
@@ -166,8 +146,8 @@ RULES = (
     Rule(
         "store shape",
         (Store,),
-        lambda op, s: s.tiles[op.src].shape == op.box.shape,
-        lambda op, s: f"'{op.src}' is {s.tiles[op.src]} and the box is {list(op.box.shape)}.",
+        lambda op, s: s.tiles[op.src].shape == op.box.tile,
+        lambda op, s: f"'{op.src}' is {s.tiles[op.src]} and the box is {list(op.box.tile)}.",
     ),
     Rule(
         "store dtype",
@@ -188,7 +168,7 @@ RULES = (
         (Dot,),
         lambda op, s: op.acc in s.accumulators,
         lambda op, s: f"'{op.acc}' is not made by full.",
-        "Products accumulate into a tile made by full.",
+        "Products accumulate into a tile made by full, or by arithmetic.",
     ),
     Rule(
         "product shape",
@@ -220,13 +200,7 @@ RULES = (
     ),
     Rule("broadcast", (Map,), _broadcasts, lambda op, s: f"the shapes {', '.join(map(str, s.shapes(*op.args)))} do not broadcast."),
     Rule("argument dtypes", (Map,), _arguments_fit, _arguments_wanted, "Cast first."),
-    Rule(
-        "reduction known",
-        (Reduce,),
-        lambda op, s: op.fn in REDUCES,
-        lambda op, s: f"'{op.fn}' is no reduction.",
-        f"Known: {', '.join(sorted(REDUCES))}.",
-    ),
+    *TILE_RULES,
     Rule(
         "reduction axis",
         (Reduce,),

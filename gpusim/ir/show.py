@@ -16,7 +16,8 @@ import numpy as np
 
 from gpusim.errors import GpusimError
 from gpusim.ir.expr import Bin, Const, Expr, Name
-from gpusim.ir.ops import Box, Cast, Dot, Full, If, Let, Load, Loop, Map, Op, Reduce, Store
+from gpusim.ir.forms import BY_NODE, Form
+from gpusim.ir.ops import Box, Dot, Fold, Full, If, Let, Load, Loop, Map, Op, Reduce, Store, While
 from gpusim.ir.program import Program, Tensor
 from gpusim.ir.types import DType
 
@@ -24,7 +25,7 @@ WIDTH = 110
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 #: operator -> how tightly it binds in Python; those not here are written as calls
-BINDING = {"<": 0, "<=": 0, "==": 0, "+": 1, "-": 1, "*": 2, "//": 2, "%": 2}
+BINDING = {"<": 0, "<=": 0, "==": 0, "|": 1, "^": 2, "&": 3, "+": 4, "-": 4, "*": 5, "//": 5, "%": 5}
 
 
 def show(program: Program) -> str:
@@ -41,7 +42,7 @@ def show(program: Program) -> str:
 
 def show_op(op: Op) -> str:
     """The first line of `op`, as it stands in the text of its program."""
-    return _TEXT[type(op)](op)
+    return _call(op, BY_NODE[type(op)]) if type(op) in BY_NODE else _TEXT[type(op)](op)
 
 
 def show_expr(e: Expr) -> str:
@@ -60,7 +61,7 @@ def show_expr(e: Expr) -> str:
 
 def _operand(e: Expr, at_least: int) -> str:
     text = show_expr(e)
-    return f"({text})" if isinstance(e, Bin) and BINDING.get(e.op, 9) < at_least else text
+    return f"({text})" if isinstance(e, Bin) and BINDING.get(e.op, 99) < at_least else text
 
 
 def legal(name: str) -> str:
@@ -109,11 +110,49 @@ def _number(value: float) -> str:
 
 def _tensor(t: Tensor) -> str:
     bound = f", bound={t.bound}" if t.bound else ""
-    return f"{legal(t.name)}: {_type(t.dtype, t.shape)} = tensor({t.role!r}, pitch={t.pitch}{bound})"
+    view = f", of={t.of!r}" if t.of else ""
+    return f"{legal(t.name)}: {_type(t.dtype, t.shape)} = tensor({t.role!r}, pitch={t.pitch}{bound}{view})"
 
 
 def _type(of: DType, shape: tuple[int, ...]) -> str:
-    return f"{of}[{', '.join(map(str, shape))}]"
+    return f"{of}[{', '.join(map(str, shape)) or '()'}]"
+
+
+def _tuple(items: list[str]) -> str:
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def _tiles(names: tuple[str, ...]) -> str:
+    return _tuple([legal(n) for n in names])
+
+
+#: kind of a field in `forms` -> its text
+WRITTEN: dict[str, Callable[[Any], str]] = {
+    "tile": lambda v: legal(v),
+    "tiles": _tiles,
+    "expr": lambda v: show_expr(v),
+    "exprs": lambda v: _tuple([show_expr(e) for e in v]),
+    "type": lambda v: _type(*v),
+    "integer": str,
+    "integers": lambda v: _tuple([str(n) for n in v]),
+    "number": lambda v: _number(v),
+    "flag": repr,
+    "string": repr,
+    "dtype": str,
+}
+
+
+def _call(op: Any, form: Form) -> str:
+    """`dst = word(a, b, option=c)`."""
+    parts = []
+    for f in form.fields:
+        value = (op.dtype, op.shape) if f.kind == "type" else getattr(op, f.name)
+        if f.required:
+            parts.append(WRITTEN[f.kind](value))
+        elif value != f.default:
+            parts.append(f"{f.name}={WRITTEN[f.kind](value)}")
+    word = form.word + (op.fn if form.functions else "")
+    return (f"{legal(getattr(op, form.target))} = " if form.target else "") + f"{word}({', '.join(parts)})"
 
 
 def _box(box: Box) -> str:
@@ -124,11 +163,23 @@ def _box(box: Box) -> str:
     return f"{legal(box.tensor)}[{', '.join(spans)}]"
 
 
+def _placed(box: Box) -> str:
+    """The options of a box."""
+    options = ", masked=True" if box.masked else ""
+    if box.limits:
+        options += f", limits={_tuple(['None' if limit is None else show_expr(limit) for limit in box.limits])}"
+    return options + (f", axes={_tuple([str(a) for a in box.axes])}" if box.axes is not None else "")
+
+
 def _load(op: Load) -> str:
-    options = ", masked=True" if op.box.masked else ""
-    if op.box.masked or op.other != 0:
-        options += f", other={_number(op.other)}"
-    return f"{legal(op.dst)} = load({_box(op.box)}{options})"
+    other = f", other={_number(op.other)}" if op.box.masked or op.other != 0 else ""
+    return f"{legal(op.dst)} = load({_box(op.box)}{_placed(op.box)}{other})"
+
+
+def _fold(op: Fold) -> str:
+    options = (", scan=True" if op.scan else "") + (", reverse=True" if op.reverse else "")
+    sides = f"left={_tiles(op.left)}, right={_tiles(op.right)}, results={_tiles(op.results)}"
+    return f"with fold({_tiles(op.srcs)}, axis={op.axis}, {sides}{options}) as {_tiles(op.dsts)}:"
 
 
 def _loop(op: Loop) -> str:
@@ -142,12 +193,13 @@ _TEXT: dict[type, Callable[[Any], str]] = {
     Loop: _loop,
     If: lambda op: f"if {show_expr(op.cond)}:",
     Load: _load,
-    Store: lambda op: f"store({_box(op.box)}, {legal(op.src)}{', masked=True' if op.box.masked else ''})",
+    While: lambda op: "while True:",
+    Fold: _fold,
+    Store: lambda op: f"store({_box(op.box)}, {legal(op.src)}{_placed(op.box)})",
     Full: lambda op: f"{legal(op.dst)} = full({_type(op.dtype, op.shape)}, {_number(op.value)})",
     Dot: lambda op: f"{legal(op.acc)} += dot({legal(op.a)}, {legal(op.b)})",
     Map: lambda op: f"{legal(op.dst)} = {legal(op.fn)}({', '.join(map(legal, op.args))})",
-    Reduce: lambda op: f"{legal(op.dst)} = {legal(op.fn)}({legal(op.src)}, axis={op.axis})",
-    Cast: lambda op: f"{legal(op.dst)} = cast({legal(op.src)}, {op.dtype})",
+    Reduce: lambda op: f"{legal(op.dst)} = {legal(op.fn)}({legal(op.src)}, axis={op.axis}{'' if op.keep else ', keep=False'})",
 }
 
 
@@ -157,8 +209,13 @@ def _block(body: tuple[Op, ...], depth: int) -> Iterator[str]:
         yield f"{pad}pass"
     for op in body:
         yield f"{pad}{show_op(op)}" + (f"  # line {op.line}" if op.line else "")
-        if isinstance(op, Loop):
+        if isinstance(op, Loop | Fold):
             yield from _block(op.body, depth + 1)
+        elif isinstance(op, While):
+            yield from _block(op.before, depth + 1) if op.before else ()
+            yield f"{pad}    if not ({show_expr(op.cond)}):"
+            yield f"{pad}        break"
+            yield from _block(op.body, depth + 1) if op.body else ()
         elif isinstance(op, If):
             yield from _block(op.then, depth + 1)
             if op.orelse:

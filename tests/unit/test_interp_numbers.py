@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from gpusim.errors import GpusimError
 from gpusim.interp.compare import error_against, tolerance
 from gpusim.interp.formats import COMPUTE, OPERAND, ROUNDOFF, round_mantissa, rounded, settle, storage
-from gpusim.interp.functions import MAPS, REDUCES
+from gpusim.interp.functions import MAPS, REDUCES, SCANS
 from gpusim.interp.inputs import prepare, random_inputs
 from gpusim.interp.product import product
 from gpusim.ir import functions as names
@@ -72,7 +72,8 @@ def test_settle_rounds_only_what_computes_in_another_type() -> None:
 
 def test_names_and_meanings_belong_together() -> None:
     assert set(MAPS) == set(names.MAPS)
-    assert set(REDUCES) == names.REDUCES
+    assert set(REDUCES) == names.REDUCES | names.ARGS
+    assert set(SCANS) == names.SCANS
 
 
 EXACT = {
@@ -104,7 +105,8 @@ def test_functions_of_several_arguments() -> None:
 
 
 def test_results_keep_the_computing_type_and_bool_where_the_table_says() -> None:
-    given_as = {"T": np.ones(3, np.float32), "F": np.ones(3, np.float32), "B": np.ones(3, bool)}
+    given_as = {"T": np.ones(3, np.float32), "F": np.ones(3, np.float32), "B": np.ones(3, bool), "A": np.ones(3, np.float32)}
+    given_as |= {"I": np.ones(3, np.int32), "W": np.ones(3, np.uint32), "R": np.ones(3, np.float32)}
     for fn, signature in names.MAPS.items():
         got = MAPS[fn](*(given_as[letter] for letter in signature.takes))
         assert got.dtype == given_as[signature.gives].dtype, fn

@@ -8,10 +8,11 @@ import pytest
 from gpusim.errors import GpusimError
 from gpusim.ir.check import check, static
 from gpusim.ir.expr import Const, Name
-from gpusim.ir.ops import Box, Dot, If, Let, Load, Loop, Store
+from gpusim.ir.ops import Atomic, Box, Dot, If, Index, Let, Load, Loop, Scan, Store
 from gpusim.ir.parse import parse
-from gpusim.ir.program import Program
+from gpusim.ir.program import Program, Tensor
 from gpusim.ir.rules import PROGRAM_RULES, RULES, TENSOR_RULES
+from gpusim.ir.types import DTYPES
 from gpusim.kernels.gemm import gemm
 
 HEAD = """program('p', grid=(4,), warps=1, flops=0)
@@ -19,6 +20,8 @@ a: bf16[64, 32] = tensor('in', pitch=32)
 c: fp32[64, 32] = tensor('out', pitch=32)
 """
 LOAD = "t = load(a[pid0 * 16 :+ 16, 0 :+ 32])\n"
+
+AT = "i = index(int32[4], pid0 * 4, steps=(1,))\n"
 
 #: rule -> the body of a program that breaks it (after HEAD), and words of the message
 BROKEN = {
@@ -33,7 +36,7 @@ BROKEN = {
     "store shape": (LOAD + "u = cast(t, fp32)\nstore(c[0 :+ 32, 0 :+ 32], u)\n", "'u' is fp32[16, 32] and the box is [32, 32]"),
     "store dtype": (LOAD + "store(c[pid0 * 16 :+ 16, 0 :+ 32], t)\n", "'t' is bf16[16, 32] and 'c' holds fp32"),
     "stages": ("for k in range(0, 2, stages=0):\n    pass\n", "stages = 0"),
-    "accumulator": (LOAD + "u = cast(t, fp32)\nu += dot(t, t)\n", "'u' is not made by full"),
+    "accumulator": (LOAD + "t += dot(t, t)\n", "'t' is not made by full"),
     "product shape": (LOAD + "u = full(fp32[16, 16], 0.0)\nu += dot(t, t)\n", "[16, 16] += [16, 32] x [16, 32]"),
     "product dtype": (
         "v = load(a[0 :+ 32, 0 :+ 32])\nw = cast(v, fp16)\nu = full(fp32[32, 32], 0.0)\nu += dot(v, w)\n",
@@ -44,6 +47,27 @@ BROKEN = {
     "argument dtypes": (LOAD + "u = full(fp32[16, 32], 0.0)\nv = add(t, u)\n", "here are (bf16[16, 32], fp32[16, 32])"),
     "reduction axis": (LOAD + "u = sum(t, axis=2)\n", "has no axis 2"),
     "reduction dtype": (LOAD + "u = lt(t, t)\nv = sum(u, axis=0)\n", "'u' holds bool"),
+    "box axes": ("t = load(a[0 :+ 8, 0 :+ 8], axes=(1,))\n", "axes (1,) and limits () do not fit (8, 8)"),
+    "index": (LOAD + "u = gather(a, t)\n", "the index 't' is bf16[16, 32]"),
+    "mask": (AT + "u = gather(a, i, mask=i)\n", "the mask 'i' is int32[4], not bool"),
+    "access shape": (AT + "u = full(bool[8], 1)\nv = gather(a, i, mask=u)\n", "differ in shape"),
+    "write to an output": (AT + "t = gather(a, i)\nscatter(a, i, t)\n", "'a' is an input"),
+    "write dtype": (AT + "t = gather(a, i)\nscatter(c, i, t)\n", "'t' is bf16[4] and 'c' holds fp32"),
+    "compare": (AT + "t = gather(c, i)\nu = atomic_add(c, i, t, compare=t)\n", "a comparison belongs to cas"),
+    "one variable": (AT + "t = gather(a, i)\nupdate(t, i)\n", "'t' is bf16[4] and 'i' is int32[4]"),
+    "index dtype": ("i = index(fp32[4], 0, steps=(1,))\n", "integers, not fp32"),
+    "index steps": ("i = index(int32[4, 2], 0, steps=(1,))\n", "1 steps for 2 axes"),
+    "one element": (AT + "n = read(i)\n", "a scalar is read from shape ()"),
+    "elements stay": (AT + "t = reshape(i, (3, 2))\n", "does not have the elements of (3, 2)"),
+    "broadcast to": (AT + "t = broadcast(i, (4, 2))\n", "does not broadcast to (4, 2)"),
+    "order of axes": (LOAD + "u = transpose(t, (0, 0))\n", "(0, 0) is no order"),
+    "joined": (LOAD + AT + "u = join(t, i)\n", "Both have one type"),
+    "axis": (AT + "t = scan_sum(i, 1)\n", "has no axis 1"),
+    "part": (AT + "t = part(i, 0, 4)\n", "axis 0 of 'i' has no index 4"),
+    "bins": (LOAD + "u = histogram(t, 8)\n", "make no histogram"),
+    "same bits": (AT + "t = cast(i, fp64, bits=True)\n", "is not as wide as fp64"),
+    "condition": (AT + "check(i, 'all')\n", "'i' is int32[4], not bool"),
+    "fold": (AT + "with fold((i,), axis=0, left=(p,), right=(q, r), results=(p,)) as (t,):\n    pass\n", "as many results"),
 }
 #: what the parser refuses already, so that it has to be built
 BUILT = {
@@ -51,6 +75,8 @@ BUILT = {
     "function known": ("exp", "frobnicate", "'frobnicate' is no function"),
     "argument count": ("exp", "add", "add takes 2 tile(s), here are 1"),
     "reduction known": ("sum", "median", "'median' is no reduction"),
+    "atomic known": ((Index("i", (4,), DTYPES["int32"], Const(0), (Const(1),)), Atomic("t", "nand", "c", "i", "i")), "'nand' is no atomic"),
+    "scan known": ((Index("i", (4,), DTYPES["int32"], Const(0), (Const(1),)), Scan("t", "xor", "i", 0)), "'xor' is no scan"),
 }
 
 
@@ -77,6 +103,13 @@ def test_a_function_that_is_not_known_is_told(rule: str) -> None:
     program = body_of(LOAD + call)
     check(program)
     assert message in refused(replace(program, body=(program.body[0], replace(program.body[1], fn=wrong))))
+
+
+@pytest.mark.parametrize("rule", ["atomic known", "scan known"])
+def test_a_way_to_accumulate_that_is_not_known_is_told(rule: str) -> None:
+    body, message = BUILT[rule]
+    c = Tensor("c", DTYPES["int32"], (64,), 64, "inout")
+    assert message in refused(Program("p", (c,), (1,), body, 1))
 
 
 def test_a_name_that_is_no_name_is_told() -> None:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 
 from gpusim.errors import GpusimError
 from gpusim.ir.expr import OPERATORS, Bin, Const, Expr, Name, bin_, evaluate
-from gpusim.ir.functions import MAPS, REDUCES
-from gpusim.ir.ops import Box, Cast, Dot, Full, If, Let, Load, Loop, Map, Reduce, Store
+from gpusim.ir.forms import FORMS
+from gpusim.ir.functions import ARGS, MAPS, REDUCES
+from gpusim.ir.ops import Box, Dot, Fold, Full, If, Let, Load, Loop, Map, Reduce, Store, While
 from gpusim.ir.parse import parse
 from gpusim.ir.program import Program, Tensor
 from gpusim.ir.show import show, show_expr
@@ -36,7 +37,9 @@ EXPRS = expressions(NAMES)
 @st.composite
 def boxes(draw: Any) -> Box:
     rank = draw(st.integers(1, 3))
-    return Box(draw(NAMES), tuple(draw(EXPRS) for _ in range(rank)), tuple(draw(SIZES) for _ in range(rank)), draw(st.booleans()))
+    limits = draw(st.sampled_from([(), tuple(draw(st.none() | EXPRS) for _ in range(rank))]))
+    axes = draw(st.none() | st.lists(st.integers(-1, 3), max_size=3).map(tuple))
+    return Box(draw(NAMES), tuple(draw(EXPRS) for _ in range(rank)), tuple(draw(SIZES) for _ in range(rank)), draw(st.booleans()), limits, axes)
 
 
 @st.composite
@@ -46,6 +49,33 @@ def maps(draw: Any) -> Map:
 
 
 SHAPES = st.lists(SIZES, min_size=1, max_size=3).map(tuple)
+TILES = st.lists(NAMES, max_size=3).map(tuple)
+KINDS: dict[str, st.SearchStrategy[Any]] = {
+    "tile": NAMES,
+    "tiles": TILES,
+    "expr": EXPRS,
+    "exprs": st.lists(EXPRS, max_size=3).map(tuple),
+    "integer": st.integers(0, 99),
+    "integers": st.lists(st.integers(0, 99), max_size=3).map(tuple),
+    "number": VALUES,
+    "flag": st.booleans(),
+    "string": st.text(max_size=9),
+    "dtype": DTYPE,
+}
+
+
+@st.composite
+def formed(draw: Any) -> Any:
+    """An op that `forms` describes, with any values."""
+    form = draw(st.sampled_from(FORMS))
+    values = {f.name: draw(KINDS[f.kind]) for f in form.fields if f.kind != "type"}
+    if len(values) < len(form.fields):
+        values |= {"dtype": draw(DTYPE), "shape": draw(st.lists(SIZES, max_size=3).map(tuple))}
+    values |= {form.target: draw(NAMES)} if form.target else {}
+    values |= {"fn": draw(st.sampled_from(sorted(form.functions)))} if form.functions else {}
+    return form.node(**values, line=draw(LINE))
+
+
 FLAT = st.one_of(
     st.builds(Let, NAMES, EXPRS, LINE),
     st.builds(Load, NAMES, boxes(), VALUES, LINE),
@@ -53,13 +83,15 @@ FLAT = st.one_of(
     st.builds(Full, NAMES, SHAPES, DTYPE, VALUES, LINE),
     st.builds(Dot, NAMES, NAMES, NAMES, LINE),
     maps(),
-    st.builds(Reduce, NAMES, st.sampled_from(sorted(REDUCES)), NAMES, st.integers(0, 5), LINE),
-    st.builds(Cast, NAMES, NAMES, DTYPE, LINE),
+    st.builds(Reduce, NAMES, st.sampled_from(sorted(REDUCES | ARGS)), NAMES, st.integers(0, 5), LINE, st.booleans()),
+    formed(),
 )
 OPS = st.recursive(
     FLAT,
     lambda inner: st.one_of(
         st.builds(Loop, NAMES, EXPRS, EXPRS, st.lists(inner, max_size=3).map(tuple), st.one_of(st.none(), st.integers(1, 9)), LINE),
+        st.builds(While, st.lists(FLAT, max_size=2).map(tuple), EXPRS, st.lists(inner, max_size=2).map(tuple), LINE),
+        st.builds(Fold, TILES, TILES, st.integers(0, 3), TILES, TILES, st.lists(inner, max_size=2).map(tuple), TILES, st.booleans(), st.booleans(), LINE),
         st.builds(If, EXPRS, st.lists(inner, max_size=2).map(tuple), st.lists(inner, max_size=2).map(tuple), LINE),
     ),
     max_leaves=6,
@@ -68,7 +100,7 @@ PARAMS = st.dictionaries(
     st.sampled_from(["m", "tile", "dtype", "scale", "sizes"]),
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), st.text(max_size=40), st.tuples(st.integers(), st.text(max_size=3))),
 )
-TENSORS = st.builds(Tensor, NAMES, DTYPE, SHAPES, SIZES, st.sampled_from(["in", "out", "inout"]), st.integers(0, 99))
+TENSORS = st.builds(Tensor, NAMES, DTYPE, SHAPES, SIZES, st.sampled_from(["in", "out", "inout"]), st.integers(0, 99), st.text(max_size=4))
 PROGRAMS = st.builds(
     Program,
     st.text(max_size=12),
@@ -168,7 +200,9 @@ BAD = {
     HEAD + "for k in range(3):\n    pass\n": (3, "takes 2 argument(s)"),
     HEAD + "for k in range(0, 3):\n    pass\n": (3, "lacks 'stages='"),
     HEAD + "for k in list:\n    pass\n": (3, "a loop is written like"),
-    HEAD + "if pid0 < 2:\n    v = 3\nelse:\n    while 1: pass\n": (6, "is not an op"),
+    HEAD + "if pid0 < 2:\n    v = 3\nelse:\n    while 1: pass\n": (6, "an open loop is written"),
+    HEAD + "with open(a): pass\n": (3, "a fold is written"),
+    HEAD + "assert a\n": (3, "is not an op"),
     HEAD + "import os\n": (3, "is not an op"),
     HEAD + "t = a.b\n": (3, "not an index expression"),
     HEAD + "a[0] = 3\n": (3, "is not a name"),
