@@ -14,7 +14,7 @@ from importlib.resources import files
 from gpusim.trace.run import Run
 
 #: resources outside of the SMs' cores: how a kernel of threads does there is known less well
-MEMORY = frozenset({"DRAM", "L2 read", "L2 write", "SM fill", "SM store"})
+MEMORY = frozenset({"DRAM", "L2 read", "L2 write", "L2 intake", "SM fill", "SM store"})
 
 #: class -> whether a run belongs to it; the first that holds. What decides the error is how the kernel is fed, not its size.
 CLASSES: tuple[tuple[str, Callable[[Run], bool]], ...] = (

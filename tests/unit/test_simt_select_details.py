@@ -48,7 +48,19 @@ def test_a_constant_dividend_is_chosen_not_multiplied() -> None:
 
 def test_a_division_of_the_full_range_scales_large_divisors_too() -> None:
     fast, full = divided("fdividef"), divided("approx.div")
-    assert full - fast == {"FSETP": 1, "FMUL": 2, "FSEL": 1} and not fast - full
+    assert full - fast == {"FSETP": 1, "FMUL": 2} and not fast - full
+    again = divided("approx.div", above_is_used=True)
+    assert again - full == {"FSEL": 1, "FADD": 1} and not full - again
+
+
+def test_quotients_by_one_divisor_share_its_inverse() -> None:
+    m = Maker()
+    a, tid = m.buffer(), m.op("tid.x")
+    x, y = m.load(a, tid), m.load(m.buffer(), tid)
+    m.store(a, tid, m.op("approx.div", x, y))
+    m.store(a, i32(4), m.op("approx.div", m.op("add", x, f32(1)), y))
+    found = Counter(opcodes(m.select()))
+    assert found["MUFU.RCP"] == 1 and found["FSETP"] == 2
 
 
 def test_two_divisions_of_one_dividend_share_its_quarter() -> None:

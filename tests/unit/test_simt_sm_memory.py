@@ -186,3 +186,18 @@ def test_words_are_changed_so_often_a_second_by_all_sms(one_slice: bool) -> None
     path = MemoryPath(m, Surroundings(active_sms=132, per_step=132 / rate if one_slice else 0.0))
     ends = [path.atomic(Touch(0, 32, (0,), 1, 32), 0.0) for _ in range(2)]
     assert 132 * 32 / (ends[1] - ends[0]) == pytest.approx(rate, rel=0.05)
+
+
+def test_l2_takes_in_stores_and_what_comes_from_dram_at_one_rate() -> None:
+    """A store behind loads from DRAM waits for its turn; behind loads that hit in L2 it does not."""
+    m = machine()
+
+    def sent(level: int, loads: int) -> float:
+        path = MemoryPath(m, Surroundings(active_sms=m.sms, where=lambda _: level))
+        for k in range(loads):
+            path.load(Touch(0, 32, tuple(range(16 * k, 16 * k + 16))), 0.0)
+        return path.store(Touch(0, 32, tuple(range(4096, 4112))), 1000.0)
+
+    share = m.sms * 16 * m.sector / m.l2_write_rate
+    assert sent(NEAR, 64) == sent(NEAR, 0)
+    assert sent(DRAM, 64) - sent(DRAM, 0) > 10 * share

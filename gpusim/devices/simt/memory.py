@@ -82,13 +82,13 @@ class MemoryPath:
         self.spread = simt.dram_spread
         self.l2 = CrowdedServer(simt.l2_wait)
         self.dram = CrowdedServer(simt.dram_wait, share)
-        self.out = CrowdedServer(0.0)
+        self.out, self.taken_in = CrowdedServer(0.0), CrowdedServer(0.0)
         port = around.in_gpc * sector / (machine.gpc_rate_per_sm * _size_of_gpc(machine, around.sm))
         self.per_filled, self.per_sector = sector / machine.fill_rate, max(port, share * sector / machine.l2_read_rate)
         self.received = around.received
         self.per_request = share / simt.l2_request_rate
         self.per_written = max(sector / machine.store_rate, share * sector / machine.l2_write_rate)
-        self.per_partial = share * sector / machine.l2_write_rate
+        self.per_partial = self.per_taken = share * sector / machine.l2_write_rate
         self.write_room = 4000.0
         self.changing = CrowdedServer(0.0)
         self.per_step = around.per_step or share / simt.atomic_rate
@@ -138,15 +138,17 @@ class MemoryPath:
         cold = {s >> self.in_piece: level for s, level in zip(sectors, levels, strict=True) if level >= DRAM}
         fetched = sum(DRAM <= level <= FAR_DRAM for level in levels)
         self.dram_sectors += fetched
-        done += self.dram.book(through, fetched * self.per_read) - through
+        done += max(self.dram.book(through, fetched * self.per_read), self.taken_in.book(through, fetched * self.per_taken)) - through
         done += (len({s >> self.in_page for s in sectors}) - 1) * self.per_page
         return done + max(self.spread * (tail(piece) - 1.0) + self.behind[level] for piece, level in cold.items())
 
     def store(self, touch: Touch, t: float) -> float:
-        """The time at which the store has left the SM. A sector that is written in part takes more room on the way to L2; what is written back takes
-        DRAM's time, and holds the SM up only when `write_room` cycles of it wait."""
+        """The time at which the store has left the SM. L2 takes in what is stored and what comes from DRAM at one rate, that both share. A sector that is
+        written in part takes more room on the way to L2; what is written back takes DRAM's time,
+        and holds the SM up only when `write_room` cycles of it wait."""
         self.l1.write(touch.sectors, not touch.partial)
         sent = self.out.book(t, len(touch.sectors) * self.per_written + touch.partial * self.per_partial)
+        sent = max(sent, self.taken_in.book(t, (len(touch.sectors) + touch.partial) * self.per_taken))
         if self.per_stored:
             sent = max(sent, self.dram.book(t, len(touch.sectors) * self.per_stored) - self.write_room)
         return sent

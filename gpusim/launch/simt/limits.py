@@ -25,7 +25,7 @@ def limits(counters: Counters, machine: Machine, spec: GpuSpec, ctas: int) -> di
         "SM fill": loaded / (machine.fill_rate * sms),
         "SM store": stored / (machine.store_rate * sms),
         "L2 read": loaded / machine.l2_read_rate,
-        "L2 write": stored / machine.l2_write_rate,
+        "L2 intake": (stored + counters.get("dram_read_bytes", 0)) / machine.l2_write_rate,
         "DRAM": (counters.get("dram_read_bytes", 0) + counters.get("dram_write_bytes", 0)) / machine.dram_rate,
     }
     return {name: cycles for name, cycles in out.items() if cycles}

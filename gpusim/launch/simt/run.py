@@ -171,10 +171,11 @@ def assemble(begun: Begun, passed: Passed, timeline: bool, without: tuple[str, .
     code, machine, geometry = ready.code, ready.machine, ready.geometry
     counted = count(code, passed.counts)
     moved, foreign, asked = ablate_traffic(*_moved(begun, passed, counted), without)
-    sms = _timed(begun, passed, asked, cost(moved, foreign, counted, machine), counted["instructions"] / geometry.ctas, timeline)
+    costs = cost(moved, foreign, counted, machine)
+    sms = _timed(begun, passed, asked, costs, counted["instructions"] / geometry.ctas, timeline)
     counters = counted | traffic(counted, [(s.run, s.scale) for s in sms], moved, foreign, machine)
     bounds = limits(counters, machine, ready.spec, geometry.ctas)
-    busy = max(s.run.cycles + s.load.first * machine.per_cta for s in sms)
+    busy = max(_served(costs, sms), *(s.run.cycles + s.load.first * machine.per_cta for s in sms))
     simulated = machine.launch_start + _cold(code, machine) + max(busy, geometry.ctas * machine.per_cta) + _performed(code, machine)
     least = _least(bounds, sms)
     cycles = max(simulated, least) + (machine.launch_overhead if begun.launch == "in" else 0.0)
@@ -212,6 +213,12 @@ def _least(bounds: Mapping[str, float], sms: Sequence[Sm]) -> float:
     if any(not s.made.whole for s in sms):
         return max(bounds.values())
     return bounds.get("DRAM", 0.0) if any(s.scale > 1 for s in sms) else 0.0
+
+
+def _served(costs: Cost, sms: Sequence[Sm]) -> float:
+    """Cycles in which DRAM serves the launch's mix of reads and writes: the SMs work at least as long where not all of them was timed."""
+    dram = costs.dram
+    return dram.read + dram.written + dram.foreign if any(not s.made.whole or s.scale > 1 for s in sms) else 0.0
 
 
 def _moved(begun: Begun, passed: Passed, counted: Counters) -> tuple[Moved, Foreign, Asked]:
