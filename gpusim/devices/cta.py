@@ -1,4 +1,4 @@
-"""One CTA in time: it goes through its stream, and a handler per effect moves its clock and books what it shares.
+"""One CTA in time: it goes through its stream, and what each effect does moves its clock and books what it shares.
 
 A CTA runs ahead of the simulation clock as long as it touches nothing shared; before it touches something shared (the memory
 system, a tensor core that other CTAs use) it waits until the simulation has come as far.
@@ -10,12 +10,10 @@ from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-import simpy
-
 from gpusim import effects as fx
 from gpusim.devices.memory import Memory
 from gpusim.devices.stream import Placed, Stream
-from gpusim.engine.clock import until
+from gpusim.engine.clock import Clock
 from gpusim.parts.sm import Sm
 from gpusim.spec.resolve import Machine
 
@@ -35,10 +33,6 @@ REASONS = (
     "dispatch_stall",
 )
 SELECTED, WAIT, BARRIER, LONG, SHORT, LG, MATH, GMMA, MEMBAR, DRAIN, NO_INSTRUCTION, DISPATCH = range(len(REASONS))
-
-
-#: does one effect for a CTA: (executor, CTA, effect, site number, index of the loop step)
-Handler = Callable[["Executor", "Cta", Any, int, int], None]
 
 
 class Cta:
@@ -65,27 +59,41 @@ class Cta:
             self.t = end
 
 
+#: what an effect does to a CTA at the j-th loop step that is run
+Act = Callable[[Cta, int], None]
+#: (executor, effect, site number) -> what it does: all that no CTA changes is worked out once
+Handler = Callable[["Executor", Any, int], Act]
+
+
 class Executor:
     """Runs the CTAs of one stream on one machine."""
 
-    def __init__(self, env: simpy.Environment, machine: Machine, memory: Memory, made: Stream, handlers: Mapping[type, Handler]) -> None:
-        self.env, self.machine, self.memory, self.stream = env, machine, memory, made
+    def __init__(self, clock: Clock, machine: Machine, memory: Memory, made: Stream, handlers: Mapping[type, Handler]) -> None:
+        self.clock, self.machine, self.memory, self.stream = clock, machine, memory, made
         self.warps = made.warps
         self.jitter = min(1.0, machine.copy_jitter * (made.trips / len(made.steps)) ** 0.5)
         self.per_subcore = max(1.0, self.warps / machine.subcores)
         self.barrier_cycles = machine.barrier_base + machine.barrier_per_warp * self.warps
         self.instructions = self.tensor_fma = self.wavefronts = self.load_sectors = self.store_sectors = self.local_bytes = 0.0
-        self.prologue = _ordered(made.prologue, handlers)
-        self.body = _ordered(made.body, handlers)
-        self.epilogue = _ordered(made.epilogue, handlers)
+        self.prologue = self._ordered(made.prologue, handlers)
+        self.body = self._ordered(made.body, handlers)
+        self.epilogue = self._ordered(made.epilogue, handlers)
 
-    def run(self, cta: Cta) -> Generator[Any, Any, None]:
-        """The life of `cta`, as a simpy process body."""
-        env = self.env
-        for sync, handler, effect, site in self.prologue:
-            if sync and cta.t > env.now:
-                yield until(env, cta.t)
-            handler(self, cta, effect, site, 0)
+    def _ordered(self, effects: tuple[tuple[Any, int], ...], handlers: Mapping[type, Handler]) -> list[tuple[bool, Act]]:
+        """(wait for the simulation first?, what to do): what is shared is touched in the order of time."""
+        out: list[tuple[bool, Act]] = []
+        before = None
+        for effect, site in effects:
+            shared = isinstance(effect, fx.Matrix | fx.Load | fx.Store | fx.Local | fx.Shared)
+            first_copy = isinstance(effect, fx.Copy) and not isinstance(before, fx.Copy)
+            out.append((shared or first_copy, handlers[type(effect)](self, effect, site)))
+            before = effect
+        return out
+
+    def run(self, cta: Cta) -> Generator[float, None, None]:
+        """The life of `cta`, as an agent of the clock."""
+        clock, body = self.clock, self.body
+        yield from self._once(cta, self.prologue)
         opens, closes = self.stream.window
         for j in range(len(self.stream.steps)):
             cta.marks.append(cta.t)
@@ -93,26 +101,17 @@ class Executor:
                 cta.window, cta.merging = [-spent for spent in cta.life], -cta.merged
             elif j == closes:
                 cta.window, cta.merging = [spent + before for spent, before in zip(cta.life, cta.window, strict=True)], cta.merging + cta.merged
-            for sync, handler, effect, site in self.body:
-                if sync and cta.t > env.now:
-                    yield until(env, cta.t)
-                handler(self, cta, effect, site, j)
+            for sync, act in body:
+                if sync and cta.t > clock.now:
+                    yield cta.t
+                act(cta, j)
         cta.marks.append(cta.t)
-        for sync, handler, effect, site in self.epilogue:
-            if sync and cta.t > env.now:
-                yield until(env, cta.t)
-            handler(self, cta, effect, site, 0)
-        if cta.t > env.now:
-            yield until(env, cta.t)
+        yield from self._once(cta, self.epilogue)
+        if cta.t > clock.now:
+            yield cta.t
 
-
-def _ordered(effects: tuple[tuple[Any, int], ...], handlers: Mapping[type, Handler]) -> list[tuple[bool, Handler, Any, int]]:
-    """(wait for the simulation first?, handler, effect, site): what is shared is touched in the order of time."""
-    out: list[tuple[bool, Handler, Any, int]] = []
-    before = None
-    for effect, site in effects:
-        shared = isinstance(effect, fx.Matrix | fx.Load | fx.Store | fx.Local | fx.Shared)
-        first_copy = isinstance(effect, fx.Copy) and not isinstance(before, fx.Copy)
-        out.append((shared or first_copy, handlers[type(effect)], effect, site))
-        before = effect
-    return out
+    def _once(self, cta: Cta, acts: list[tuple[bool, Act]]) -> Generator[float, None, None]:
+        for sync, act in acts:
+            if sync and cta.t > self.clock.now:
+                yield cta.t
+            act(cta, 0)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import simpy
 
 from gpusim.devices.cta import NO_INSTRUCTION, REASONS, Cta, Executor
 from gpusim.devices.handlers import HANDLERS
 from gpusim.devices.memory import Memory
 from gpusim.devices.stream import Placed, Stream
-from gpusim.engine.clock import start, until
+from gpusim.engine.clock import Clock
 from gpusim.engine.noise import noise
 from gpusim.engine.server import Server
 from gpusim.parts.l2 import Half
@@ -51,11 +48,11 @@ class Gpu:
 
     def __init__(self, machine: Machine, made: Stream, slots_per_sm: int, l2: str, scale: float = 1.0, held: Sequence[Half] | None = None) -> None:
         self.machine, self.stream = machine, made
-        self.env = simpy.Environment()
+        self.clock = Clock()
         self.memory = Memory(machine, l2, scale, held)
         self.gpcs = [Gpc(h % machine.halves, machine.gpc_rate_per_sm * n) for h, n in zip(machine.gpc_half, machine.gpc_sms, strict=True)]
         self.sms = [Sm(i, self.gpcs[g], machine) for i, g in enumerate(g for g, n in enumerate(machine.gpc_sms) for _ in range(n))]
-        self.executor = Executor(self.env, machine, self.memory, made, HANDLERS)
+        self.executor = Executor(self.clock, machine, self.memory, made, HANDLERS)
         self.slots_per_sm = slots_per_sm
         self.replace = Server(1.0 / machine.per_cta if machine.per_cta else float("inf"))
         self.lives: list[Life] = []
@@ -65,32 +62,32 @@ class Gpu:
         """Simulate the blocks `ctas`: the first ones go to the SMs `dealt`, a freed slot takes the next."""
         queue = iter(ctas)
         for sm, first in zip(dealt, queue, strict=False):
-            start(self.env, self._slot(self.sms[sm], first, queue))
-        self.env.run()
+            self.clock.start(self._slot(self.sms[sm], first, queue))
+        self.clock.run()
         counts = self._counts()
         return Timed(max(self.ended, self.memory.last + self.machine.l2_latency + self.machine.far_latency), tuple(self.lives), counts, self._busy())
 
-    def _slot(self, sm: Sm, number: int, queue: Iterator[int]) -> Generator[Any, Any, None]:
+    def _slot(self, sm: Sm, number: int, queue: Iterator[int]) -> Generator[float, None, None]:
         """Blocks that live one after the other in one slot of an SM."""
-        env, made = self.env, self.stream
-        yield until(env, self.machine.start_spread * noise(number))
+        clock, made = self.clock, self.stream
+        yield self.machine.start_spread * noise(number)
         following: int | None = number
         sm.resident += 1
         while following is not None:
             block = made.env(following)
-            begun = env.now
+            begun = clock.now
             if not sm.warm:
                 sm.warm = True
-                yield until(env, begun + self.machine.cold_fetch)
+                yield begun + self.machine.cold_fetch
             cta = Cta(following, sm, begun, [Placed(site, block, made.var, self.machine) for site in made.sites])
-            cta.spend(NO_INSTRUCTION, env.now)
+            cta.spend(NO_INSTRUCTION, clock.now)
             yield from self.executor.run(cta)
             life, marks, window = tuple(cta.life), tuple(cta.marks), tuple(cta.window)
             self.lives.append(Life(following, sm.index, cta.begun, cta.t, life, marks, window, cta.merged, cta.merging))
             self.ended = max(self.ended, cta.t)
             following = next(queue, None)
             if following is not None:
-                yield until(env, max(self.replace.book(env.now, 1.0), env.now + self.machine.cta_change))
+                yield max(self.replace.book(clock.now, 1.0), clock.now + self.machine.cta_change)
         sm.resident -= 1
 
     def _counts(self) -> dict[str, float]:

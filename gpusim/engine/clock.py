@@ -1,21 +1,41 @@
-"""The clock: a simpy environment whose unit is one SM cycle."""
+"""The clock: agents live side by side, and the one whose time is next goes on. Its unit is one SM cycle.
+
+An agent is a generator that yields the time at which it wants to go on (now, if that is past) and ends when it is done. Agents
+of the same time go on in the order in which they asked.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from heapq import heappop, heappush, heapreplace
 
-import simpy
-
-Agent = Generator[Any, Any, None]
+Agent = Generator[float, None, None]
 
 
-def start(env: simpy.Environment, agent: Agent) -> simpy.Process:
-    """Let `agent` live; it yields events."""
-    return env.process(agent)
+class Clock:
+    """`now`: how far time has come."""
 
+    __slots__ = ("now", "_due", "_asked")
 
-def until(env: simpy.Environment, t: float) -> simpy.Timeout:
-    """An event at time `t` (now, if `t` is past)."""
-    delay = t - env.now
-    return env.timeout(delay if delay > 0.0 else 0.0)
+    def __init__(self, now: float = 0.0) -> None:
+        self.now = now
+        self._due: list[tuple[float, int, Agent]] = []
+        self._asked = 0
+
+    def start(self, agent: Agent) -> None:
+        """Let `agent` live from now on."""
+        self._asked += 1
+        heappush(self._due, (self.now, self._asked, agent))
+
+    def run(self) -> None:
+        """Let time pass until every agent is done. The agent that goes on stays the first of the heap meanwhile: whom it starts asked later."""
+        due = self._due
+        while due:
+            now, _, agent = due[0]
+            self.now = now
+            until = next(agent, None)
+            if until is None:
+                heappop(due)
+            else:
+                self._asked += 1
+                heapreplace(due, (until if until > now else now, self._asked, agent))

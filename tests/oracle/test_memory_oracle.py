@@ -13,7 +13,6 @@ import pytest
 import simpy
 
 from gpusim.devices.memory import Memory
-from gpusim.engine.clock import start, until
 from gpusim.parts.sm import Gpc, Sm
 from gpusim.spec.resolve import Machine
 from tests.laws.specs import gpc_rates, quiet_machine
@@ -61,14 +60,14 @@ def _simulated(m: Machine, wanted: Sequence[Sequence[Tile]], window: int) -> See
         with slots.request() as turn:
             yield turn
             asked = env.now
-            yield until(env, memory.fetch(sm, number, lines * LINE, lines * LINE // 32, asked, asked, 0.0))
+            yield env.timeout(memory.fetch(sm, number, lines * LINE, lines * LINE // 32, asked, asked, 0.0) - asked)
             seen.latencies.append(env.now - asked)
             seen.end = env.now
 
     for sm, tiles in zip(sms, wanted, strict=False):
         slots = simpy.Resource(env, window)
         for number, lines in tiles:
-            start(env, tile(sm, number, lines, slots))
+            env.process(tile(sm, number, lines, slots))
     env.run()
     seen.dram_bytes = int(memory.dram_read)
     return seen

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
-
 import pytest
-import simpy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpusim.engine.clock import start, until
+from gpusim.engine.clock import Agent, Clock
 from gpusim.engine.server import Server
 
 GAPS_AND_AMOUNTS = st.lists(st.tuples(st.floats(0, 50), st.floats(0, 400)), min_size=1, max_size=40)
@@ -56,20 +52,17 @@ def test_a_server_without_limit_never_queues() -> None:
 
 
 def _stream(latency: float, requests: int = 50, window: int = 50) -> float:
-    """When the last of `requests` of 8 bytes at 2 B/cycle is there; `window` may be under way."""
-    env, server, arrived = simpy.Environment(), Server(2.0), []
+    """When the last of `requests` of 8 bytes at 2 B/cycle is there; `window` agents ask one after the other."""
+    clock, server, arrived = Clock(), Server(2.0), []
 
-    def one(turn: simpy.Event | None, done: simpy.Event) -> Generator[Any, Any, None]:
-        if turn is not None:
-            yield turn
-        yield until(env, server.book(env.now, 8.0) + latency)
-        arrived.append(env.now)
-        done.succeed()
+    def agent(turns: int) -> Agent:
+        for _ in range(turns):
+            yield server.book(clock.now, 8.0) + latency
+            arrived.append(clock.now)
 
-    ends = [env.event() for _ in range(requests)]
-    for i in range(requests):
-        start(env, one(ends[i - window] if i >= window else None, ends[i]))
-    env.run()
+    for _ in range(window):
+        clock.start(agent(requests // window))
+    clock.run()
     return max(arrived)
 
 
@@ -82,15 +75,35 @@ def test_latency_limits_what_waits_for_it() -> None:
     assert _stream(100.0, window=1) == 50 * (4.0 + 100.0)
 
 
-def test_until_the_past_is_now() -> None:
-    env = simpy.Environment(initial_time=10.0)
-    seen = []
+def test_the_past_is_now() -> None:
+    clock, seen = Clock(10.0), []
 
-    def agent() -> Generator[Any, Any, None]:
+    def agent() -> Agent:
         for t in (3.0, 12.0, 12.0, 11.0):
-            yield until(env, t)
-            seen.append(env.now)
+            yield t
+            seen.append(clock.now)
 
-    start(env, agent())
-    env.run()
+    clock.start(agent())
+    clock.run()
     assert seen == [10.0, 12.0, 12.0, 12.0]
+
+
+def test_agents_go_on_in_the_order_of_time_and_of_asking() -> None:
+    clock, seen = Clock(), []
+
+    def agent(name: str, *times: float) -> Agent:
+        for t in times:
+            yield t
+            seen.append((clock.now, name))
+
+    def parent() -> Agent:
+        yield 2.0
+        clock.start(agent("child", 4.0))
+        yield 3.0
+        seen.append((clock.now, "parent"))
+
+    clock.start(agent("a", 1.0, 5.0))
+    clock.start(agent("b", 1.0, 4.0))
+    clock.start(parent())
+    clock.run()
+    assert seen == [(1.0, "a"), (1.0, "b"), (3.0, "parent"), (4.0, "b"), (4.0, "child"), (5.0, "a")]
