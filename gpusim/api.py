@@ -10,8 +10,8 @@ from gpusim.errors import GpusimError
 from gpusim.ir.program import Program
 from gpusim.options import Options
 from gpusim.report.report import Report
-from gpusim.spec.device import GpuSpec
-from gpusim.spec.load import list_specs, load_spec
+from gpusim.spec.kinds import Device
+from gpusim.spec.load import list_specs, load_gpu, load_spec
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,7 +26,7 @@ __all__ = ["list_specs", "load_spec", "program", "run", "sweep"]
 
 def run(
     program: Program | Dispatcher,
-    gpu: str | Path | GpuSpec = "h100",
+    gpu: str | Path | Device = "h100",
     *,
     inputs: Mapping[str, np.ndarray] | None = None,
     grid: int | Sequence[int] | None = None,
@@ -45,8 +45,9 @@ def run(
     """Simulate one launch of `program` and report its time and traffic.
 
     program: what a function of `gs.kernels` returns, or a kernel under `@cuda.jit`. gpu: a name ("h100"), the path of a YAML file, or
-    a loaded GpuSpec. l2: before the launch: "cold", "foreign-clean", "foreign-dirty", or "warm" (after an identical launch); launch: overhead
-    "in" or "out"; clock: SM clock in MHz (None: the model's own); exact: simulate every block and step instead of reusing equal ones;
+    a loaded specification; a TPU ("tpu-v5e") runs programs of tiles only. l2: before the launch: "cold", "foreign-clean", "foreign-dirty",
+    or "warm" (after an identical launch); launch: overhead "in" or "out"; clock: SM clock in MHz (None: the model's own); exact: simulate
+    every block and step instead of reusing equal ones;
     without: costs to take away from the machine, such as ["bank-conflicts", "l2-misses"], or ["all"]: `report.saved` says what each of them saves.
 
     Programs of tiles: inputs are tensor name -> array of the tensor's shape; if given, the values are computed as well and stand in
@@ -59,12 +60,12 @@ def run(
     from gpusim.launch.run import simulate
 
     options = Options(l2, launch, clock, exact, (without,) if isinstance(without, str) else tuple(without))
-    spec = gpu if isinstance(gpu, GpuSpec) else load_spec(gpu)
     if not isinstance(program, Program):
         from gpusim.cuda.launching import How
 
-        return _run_simt(program, inputs, args, (grid, block, shared), How(spec, registers, options), values, cluster)
+        return _run_simt(program, inputs, args, (grid, block, shared), How(load_gpu(gpu), registers, options), values, cluster)
     _only_for_kernels(grid=grid, block=block, args=args or None, shared=shared or None, registers=registers, cluster=None if cluster == 1 else cluster)
+    spec = load_spec(gpu)
     done = simulate(program, spec, **options.for_launch())
     if inputs is None:
         return Report(done, spec)
@@ -75,7 +76,7 @@ def run(
 
 def program(
     launches: Iterable[Launch | Program],
-    gpu: str | Path | GpuSpec = "h100",
+    gpu: str | Path | Device = "h100",
     *,
     values: bool = True,
     l2: str = "cold",
@@ -95,8 +96,7 @@ def program(
     """
     from gpusim.cuda.sequence import run_program
 
-    spec = gpu if isinstance(gpu, GpuSpec) else load_spec(gpu)
-    return run_program(tuple(launches), spec, Options(l2, launch, clock, exact), submit, values)
+    return run_program(tuple(launches), load_gpu(gpu), Options(l2, launch, clock, exact), submit, values)
 
 
 def _only_for_kernels(**given: Any) -> None:

@@ -140,4 +140,27 @@ class Repeat:
     body: tuple[Effect, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """[m, k] @ [k, n] of operand format `fmt` through the systolic arrays of a core; `moved` bytes of vector memory go with it, and `adds`
+    registers of partial sums are added up."""
+
+    m: int
+    k: int
+    n: int
+    fmt: str
+    moved: float
+    adds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """Work of a core's vector unit, in whole registers: arithmetic, transcendental functions, moves across lanes; `moved` bytes of vector memory."""
+
+    alu: float = 0.0
+    transcendental: float = 0.0
+    cross_lane: float = 0.0
+    moved: float = 0.0
+
+
 Effect = Issue | Matrix | WaitMatrix | Copy | Load | WaitLoads | Store | Shared | Local | Commit | WaitCopies | Barrier | Fence | Repeat | Let

@@ -9,14 +9,14 @@ from gpusim.calibrate.derive import Calibration, derive
 from gpusim.calibrate.records import read
 from gpusim.calibrate.text import yaml_text
 from gpusim.errors import GpusimError
-from gpusim.spec.load import canonical, load_spec
+from gpusim.spec.load import canonical, load_gpu
 
 _SUFFIXES = (".yaml", ".yml")
 
 
 def calibrate(file: str, base: str) -> Calibration:
     """What the microbenchmark records in `file` say of a GPU like `base` (a name, or the path of a YAML file)."""
-    return derive(read(file), load_spec(base))
+    return derive(read(file), load_gpu(base))
 
 
 def write(calibration: Calibration, base: str, out: str) -> None:
@@ -30,7 +30,7 @@ def write(calibration: Calibration, base: str, out: str) -> None:
     part = path.with_name(f".{path.stem}.{os.getpid()}.part.yaml")
     try:
         part.write_text(text, encoding="utf-8")
-        load_spec(part)
+        load_gpu(part)
         part.replace(path)
     except GpusimError as error:
         hint = "The records contradict the base in this field; choose a nearer base."

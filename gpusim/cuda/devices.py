@@ -150,21 +150,21 @@ def set_gpu(gpu: str | Path | GpuSpec | None) -> Device:
     """The GPU that later launches of this process are simulated on: a name of `gpusim devices`, the path of a YAML file, or a loaded GpuSpec.
     None: back to the environment variable GPUSIM_GPU, or the default."""
     from gpusim.spec.device import GpuSpec
-    from gpusim.spec.load import load_spec
+    from gpusim.spec.load import load_gpu
 
-    spec = gpu if gpu is None or isinstance(gpu, GpuSpec) else load_spec(gpu)
+    spec = gpu if gpu is None or isinstance(gpu, GpuSpec) else load_gpu(gpu)
     _chosen[:] = [] if spec is None else [spec]
     return get_current_device()
 
 
 def current_spec() -> GpuSpec:
     """The specification that launches use now."""
-    from gpusim.spec.load import load_spec
+    from gpusim.spec.load import load_gpu
 
     if _chosen:
         return _chosen[0]
     try:
-        return load_spec(os.environ.get(VARIABLE) or DEFAULT)
+        return load_gpu(os.environ.get(VARIABLE) or DEFAULT)
     except GpusimError as error:
         raise GpusimError(error.what, where=f"environment variable {VARIABLE}", hint=error.hint) from None
 

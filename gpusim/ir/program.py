@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,7 +39,8 @@ class Tensor:
 @dataclass(frozen=True)
 class Program:
     """What `grid` blocks do. `warps` per block is the launch's choice, as in Triton; `params` are the arguments the user
-    gave (printed, compared, hashed); `flops` counts the useful operations, without padding."""
+    gave (printed, compared, hashed); `flops` counts the useful operations, without padding. `retile`: makes the same program with
+    another tile, where its maker left the tile to the device."""
 
     name: str
     tensors: tuple[Tensor, ...]
@@ -48,6 +49,7 @@ class Program:
     warps: int
     params: dict[str, Any] = field(default_factory=dict)
     flops: int = 0
+    retile: Callable[[str], Program] | None = field(default=None, repr=False, compare=False)
 
     @property
     def ctas(self) -> int:

@@ -5,12 +5,17 @@ The index arithmetic and the loop are those of `gemm_kernel` in the measured sou
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
 from gpusim.errors import GpusimError
 from gpusim.ir.build import Builder
 from gpusim.ir.functions import ACCUMULATORS
 from gpusim.ir.program import Program
 from gpusim.ir.types import dtype as dtype_of
 
+DEFAULT_TILE = (128, 128, 64)
 #: ld= -> leading dimensions are rounded up to a multiple of this many elements
 LEADING = {"padded": 16, "packed": 1}
 
@@ -20,7 +25,7 @@ def gemm(
     n: int = 4096,
     k: int = 4096,
     *,
-    tile: tuple[int, int, int] | str = (128, 128, 64),
+    tile: tuple[int, int, int] | str | None = None,
     warps: int | None = None,
     stages: int | None = None,
     group_m: int = 8,
@@ -32,12 +37,12 @@ def gemm(
 ) -> Program:
     """A tiled matrix product with fp32 accumulation (fp64 for fp64).
 
-    m, n, k: sizes in elements. tile: (BM, BN, BK) or "256x128x64". warps per block: 4 up to 128x128, else 8.
+    m, n, k: sizes in elements. tile: (BM, BN, BK) or "256x128x64"; None leaves it to the device: 128x128x64 on GPUs. warps per block: 4 up to 128x128, else 8.
     stages of the software pipeline: the most up to 4 that fit the device. ld: "padded" rounds leading dimensions up to
     16 elements and lets copies touch the padding, "packed" does neither; lda, ldb, ldc (elements) set a pitch whose padding
     is not touched. Raises GpusimError for sizes that make no sense.
     """
-    bm, bn, bk = parse_tile(tile)
+    bm, bn, bk = parse_tile(tile or DEFAULT_TILE)
     for what, value in (("m", m), ("n", n), ("k", k), ("group_m", group_m)):
         if value < 1:
             raise GpusimError(f"{what} = {value} is not a size.", where="gemm", hint="Give a positive integer.")
@@ -73,17 +78,28 @@ def gemm(
     b.store(tc, (pm * bm, pn * bn), b.cast(acc, of), (bm, bn), masked=masked)
     params = {"m": m, "n": n, "k": k, "tile": f"{bm}x{bn}x{bk}", "warps": warps, "stages": stages, "group_m": group_m, "dtype": of.name, "ld": ld}
     params |= {"lda": pitch[0], "ldb": pitch[1], "ldc": pitch[2]}
-    return b.finish(params, flops=2 * m * n * k)
+    made = b.finish(params, flops=2 * m * n * k)
+    if tile is not None:
+        return made
+    given = {"m": m, "n": n, "k": k, "stages": stages, "group_m": group_m, "dtype": of.name, "ld": ld, "lda": lda, "ldb": ldb, "ldc": ldc}
+    return replace(made, retile=partial(_retiled, given))
+
+
+def _retiled(given: dict[str, Any], tile: str) -> Program:
+    """The product with these arguments and another tile."""
+    return gemm(tile=tile, **given)
 
 
 def parse_tile(tile: tuple[int, int, int] | str) -> tuple[int, int, int]:
-    """(BM, BN, BK) from a tuple or from "256x128x64"; each a power of two of at least 16."""
+    """(BM, BN, BK) from a tuple or from "256x128x64"; each a multiple of 8. What else a device asks of them, its lowering says."""
     try:
         parts = [int(p) for p in tile.lower().split("x")] if isinstance(tile, str) else [int(p) for p in tile]
     except ValueError:
         parts = []
-    if len(parts) != 3 or any(p < 16 or p & (p - 1) for p in parts):
-        raise GpusimError(f"tile '{tile}' is not BMxBNxBK.", where="gemm", hint="Give three powers of two from 16 up, such as 128x128x64.")
+    if len(parts) != 3 or any(p < 8 or p % 8 for p in parts):
+        raise GpusimError(
+            f"tile '{tile}' is not BMxBNxBK.", where="gemm", hint="Give three powers of two from 16 up, such as 128x128x64; on TPUs, multiples of 8."
+        )
     return parts[0], parts[1], parts[2]
 
 

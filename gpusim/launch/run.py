@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,20 +12,32 @@ from gpusim.ir.program import Program
 from gpusim.launch import laws
 from gpusim.launch.ablations import ablate, in_turn
 from gpusim.launch.bounds import bounds
+from gpusim.launch.choice import chosen
 from gpusim.launch.dealing import deal
+from gpusim.launch.digest import digest
 from gpusim.launch.prepare import Ready, prepare
 from gpusim.launch.protocol import check_options
 from gpusim.launch.shorten import Plan, Whole, plan, restore
 from gpusim.launch.streaming import stream
 from gpusim.launch.tally import Tally, tally
+from gpusim.launch.tpu.run import simulate_tpu
 from gpusim.launch.traffic import empty, left_behind, walk
 from gpusim.parts.l2 import Half
 from gpusim.spec.device import GpuSpec
+from gpusim.spec.kinds import Device
 from gpusim.trace.counters import Counters
 from gpusim.trace.run import Protocol, Run, Span
 
 
-def simulate(
+def simulate(program: Program, spec: Device, **protocol: Any) -> Run:
+    """One launch of `program` on `spec`, with the keyword arguments of `simulate_gpu`. A choice that the program leaves to the device is made.
+
+    Raises GpusimError for what the device cannot do.
+    """
+    return SIMULATORS[spec.KIND](chosen(program, spec), spec, **protocol)
+
+
+def simulate_gpu(
     program: Program,
     spec: GpuSpec,
     *,
@@ -93,7 +103,7 @@ def _once(program: Program, spec: GpuSpec, ready: Ready, options: tuple[Any, ...
         extrapolated=_said(p, ready.stream, whole),
         notes=ready.lowered.notes,
         spans=_timeline(timed) if timeline else (),
-        digest=_digest(program, spec, (l2, launch, machine.clock_hz, exact, *options[3:]), counters, picoseconds),
+        digest=digest(program, spec, (l2, launch, machine.clock_hz, exact, *options[3:]), counters, picoseconds),
     )
     laws.check(run, counts, timed if p.whole else None)
     return run
@@ -162,7 +172,5 @@ def _timeline(timed: Timed) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def _digest(program: Program, spec: GpuSpec, options: tuple[Any, ...], counters: Counters, picoseconds: int) -> str:
-    """Of spec, program, options, integer counters and integer picoseconds: equal exactly where the report is."""
-    parts = [spec.model_dump(mode="json", exclude={"provenance"}), repr(program), list(options), counters, picoseconds]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+#: kind of device -> what simulates a launch on it
+SIMULATORS: dict[str, Callable[..., Run]] = {"gpu": simulate_gpu, "tpu": simulate_tpu}

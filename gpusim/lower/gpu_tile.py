@@ -26,6 +26,7 @@ def lower(program: Program, machine: Machine, shared_limit: int, register_limit:
     Raises GpusimError for programs this lowering does not know, tiles that do not fit, formats the device lacks.
     """
     step = _find_step(program, machine)
+    _powers_of_two(program, step)
     stages = _stages(step, machine, shared_limit)
     limit = register_limit(program.warps)
     _fits(program, step, register_limit)
@@ -48,6 +49,14 @@ def _fits(program: Program, step: Step, register_limit: Callable[[int], int]) ->
         where=program.name,
         hint=f"Use at least {enough} warps, or {tile}" if enough else f"Use {tile}",
     )
+
+
+def _powers_of_two(program: Program, step: Step) -> None:
+    """GpusimError for a tile that warps cannot share: its sides are powers of two, at least 16."""
+    t = step.tile
+    if any(side < 16 or side & (side - 1) for side in (t.m, t.n, t.k)):
+        what = f"tile {t.m}x{t.n}x{t.k} cannot be divided among warps."
+        raise GpusimError(what, where=program.name, hint="Give three powers of two from 16 up, such as 128x128x64.")
 
 
 def _smaller(m: int, n: int, most: int) -> str:

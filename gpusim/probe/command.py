@@ -18,7 +18,7 @@ from gpusim.probe.records import Record, read
 from gpusim.probe.registry import MODULES, group, simulation, unit
 from gpusim.probe.table import compared_text, simulated_text
 from gpusim.spec.device import GpuSpec
-from gpusim.spec.load import load_spec
+from gpusim.spec.load import load_gpu
 
 #: records that one process takes at once: those of one name share compiled programs
 BATCH = 8
@@ -41,7 +41,7 @@ def probe(
     that name. Raises GpusimError for a group, GPU, file or record name that does not exist.
     """
     names = tuple(MODULES) if name == "all" else (group(name).name,)
-    spec = load_spec(gpu)
+    spec = load_gpu(gpu)
     found = _by_group(names, _all(_wanted(names, compare_with, record), spec, jobs))
     text = compared_text(spec.name, found, worst) if compare_with else simulated_text(spec.name, found)
     print(text, file=sys.stderr if json_out == "-" else sys.stdout)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpusim.report import simt_advice as simt
+from gpusim.report import tpu_advice as tpu
 from gpusim.report.formulas import slot_fill, useful_share
 from gpusim.report.units import percent, plural
 
@@ -162,6 +163,10 @@ THREAD_ROWS: tuple[Row, ...] = (
 )
 
 
+#: kind of device -> what advises where there are no warps
+OTHERS: dict[str, Callable[[Report], str]] = {"tpu": tpu.advise}
+
+
 def _threads(r: Report) -> bool:
     return r.run.profile is not None
 
@@ -173,6 +178,8 @@ def main_wait(report: Report) -> str:
 
 def advise(report: Report) -> str:
     """The sentence of the first row that holds."""
+    if (other := OTHERS.get(report.spec.KIND)) is not None:
+        return other(report)
     rows = THREAD_ROWS if _threads(report) else ROWS
     row = next(row for row in rows if row.holds(report))
     more = simt.numbers(report) if _threads(report) else {}

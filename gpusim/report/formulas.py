@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpusim.spec.device import GpuSpec
+from gpusim.spec.kinds import Device
 from gpusim.trace import nsight
 from gpusim.trace.run import Run
 
@@ -38,7 +39,7 @@ def tflops(run: Run) -> float:
     return run.flops / run.time_ps
 
 
-def peak_tflops(run: Run, spec: GpuSpec) -> float | None:
+def peak_tflops(run: Run, spec: Device) -> float | None:
     """Published dense rate of the kernel's operand format at the published clock; None if the spec does not publish one."""
     rate = spec.peak.get(str(run.params.get("dtype")))
     return rate / 1e12 if rate else None
@@ -66,9 +67,9 @@ def bank_conflicts(run: Run) -> int | None:
     return total(run.counters, "shared_load_conflicts", "shared_store_conflicts")
 
 
-def achieved_occupancy(run: Run, spec: GpuSpec) -> float | None:
+def achieved_occupancy(run: Run, spec: Device) -> float | None:
     """Mean resident warps of a working SM over the most that it holds."""
-    return share(run.warps_active, spec.sm.max_warps)
+    return share(run.warps_active, spec.sm.max_warps) if isinstance(spec, GpuSpec) else None
 
 
 def l2_hit_rate(run: Run) -> float | None:
@@ -81,7 +82,7 @@ def l1_hit_rate(run: Run) -> float | None:
     return share(run.counters.get("l1_hit_sectors"), run.counters.get("l1_load_sectors"))
 
 
-def dram_share(run: Run, spec: GpuSpec) -> float | None:
+def dram_share(run: Run, spec: Device) -> float | None:
     """Bytes moved by DRAM over what the pins could move in the same time."""
     moved = total(run.counters, "dram_read_bytes", "dram_write_bytes")
     return share(moved, spec.dram.bandwidth * run.time_ps * 1e-12)

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpusim.report import formulas
-from gpusim.spec.device import GpuSpec
+from gpusim.spec.kinds import Device
 from gpusim.trace.run import Protocol, Run
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Report:
     """
 
     run: Run
-    spec: GpuSpec = field(repr=False)
+    spec: Device = field(repr=False)
     values: dict[str, np.ndarray] | None = field(default=None, repr=False)
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpusim.report.simt_lines import LANES, most_divergent, profile_of, text_of, worst_access
+from gpusim.spec.device import GpuSpec
 
 if TYPE_CHECKING:
     from gpusim.report.report import Report
@@ -59,9 +60,15 @@ def divergent(r: Report) -> bool:
     return lanes is not None and lanes < FEW_LANES and busy and not limited_by(r, "dram", "l2")
 
 
+def most_warps(r: Report) -> int:
+    """Resident warps that an SM holds."""
+    assert isinstance(r.spec, GpuSpec), "threads run on GPUs"
+    return r.spec.sm.max_warps
+
+
 def few_warps(r: Report) -> bool:
     warps = r.ctas_per_sm * r.run.occupancy.warps_per_cta
-    return r.bottleneck == "latency" and warps < FEW_WARPS * r.spec.sm.max_warps and r.limiter in ("registers", "shared memory", "CTA slots")
+    return r.bottleneck == "latency" and warps < FEW_WARPS * most_warps(r) and r.limiter in ("registers", "shared memory", "CTA slots")
 
 
 def numbers(r: Report) -> dict[str, str]:
@@ -83,4 +90,4 @@ def numbers(r: Report) -> dict[str, str]:
     if p.same_address:
         line = max(p.same_address, key=lambda at: p.same_address[at])
         out |= {"crowd_line": str(line), "crowd_text": text_of(p, line), "crowd": str(p.same_address[line])}
-    return out | {"all_lanes": str(LANES), "warps": str(r.ctas_per_sm * r.run.occupancy.warps_per_cta), "most_warps": str(r.spec.sm.max_warps)}
+    return out | {"all_lanes": str(LANES), "warps": str(r.ctas_per_sm * r.run.occupancy.warps_per_cta), "most_warps": str(most_warps(r))}

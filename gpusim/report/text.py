@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from gpusim.report import formulas
+from gpusim.report import formulas, tpu
 from gpusim.report.confidence import errors_of, kernel_class
 from gpusim.report.protocol import L2_MEANING, MEANING
 from gpusim.report.simt_text import simt
@@ -34,8 +34,8 @@ def render(report: Report, *, detailed: bool = False, parameters: bool = True) -
     lines = [f"{report.kernel} on {report.gpu}"]
     if parameters:
         lines += wrap("parameters", "  ".join(f"{name}={value}" for name, value in report.params.items()))
-    for part in (_result, _machine, simt, _reasons, _provenance):
-        lines += table(report) if part is _reasons else []
+    for part in PARTS[report.spec.KIND]:
+        lines += table(report) if part in (_reasons, tpu.reasons) else []
         for label, text in part(report):
             lines += wrap(label, text)
     if detailed:
@@ -51,8 +51,11 @@ def wrap(label: str, text: str) -> list[str]:
     return [line.replace(HARD_SPACE, " ") for line in lines]
 
 
-def _result(r: Report) -> Iterator[Line]:
+def _grid(r: Report) -> Iterator[Line]:
     yield "grid", f"{plural(r.ctas, 'CTA')}, {plural(r.waves, 'wave')} of {count(r.run.slots)} slots, {count(r.tail_ctas)} in the last wave"
+
+
+def _result(r: Report) -> Iterator[Line]:
     yield "time", f"{microseconds(r.time_us)}, {count(r.cycles)} cycles at {r.clock_mhz:.0f} MHz"
     yield from _budget(r)
     if not r.run.flops:
@@ -121,6 +124,13 @@ def _trust(r: Report) -> str:
         return f"no measured kernels stand behind the model of {r.spec.name}" if not r.spec.validated else "no measured kernels of this class"
     spread = f"mean error {percent(errors.mape)} over {errors.cases} measured cases"
     return f"{kernel_class(r.run)}: {spread} (signed {percent(errors.signed_mean)}, nine in ten within {percent(errors.p90)}, worst {percent(errors.worst)})"
+
+
+#: kind of device -> the parts of a report, in order
+PARTS: dict[str, tuple[Callable[[Report], Iterator[Line]], ...]] = {
+    "gpu": (_grid, _result, _machine, simt, _reasons, _provenance),
+    "tpu": (tpu.grid, _result, tpu.machine, tpu.reasons, tpu.provenance),
+}
 
 
 def counters(r: Report) -> list[str]:

@@ -6,7 +6,7 @@ YAML and is kept in `GpuSpec.provenance`. Nothing here is derived: `resolve.py` 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -266,6 +266,8 @@ class Launch(Part):
 class GpuSpec(Part):
     """One GPU. `peak` holds published dense rates by operand format; `validated` says whether measured kernels stand behind the model."""
 
+    KIND: ClassVar[str] = "gpu"
+
     name: str
     aliases: tuple[str, ...] = ()
     architecture: str
@@ -287,3 +289,10 @@ class GpuSpec(Part):
     @property
     def sms(self) -> int:
         return sum(self.chip.gpc_sms)
+
+    @property
+    def summary(self) -> str:
+        """One line for `gpusim devices`."""
+        state = "validated" if self.validated else "not validated"
+        memory = f"{self.dram.capacity / 1e9:g} GB {self.dram.standard} at {self.dram.bandwidth / 1e12:.4g} TB/s"
+        return f"{self.architecture}, {self.sms} SMs, {self.clocks.boost / 1e6:.0f} MHz, {self.l2.capacity / 2**20:g} MiB L2, {memory}, {state}"

@@ -1,12 +1,13 @@
-"""`load_spec`: from the name of a GPU or the path of a YAML file to a validated GpuSpec in which every number knows its source.
+"""`load_spec`: from the name of a device or the path of a YAML file to a validated specification in which every number knows its source.
 
-Shipped files lie in `gpusim/configs`; the file name is the GPU's name, `aliases.yaml` maps other names to it. A file may build
+Shipped files lie in `gpusim/configs`; the file name is the device's name, `aliases.yaml` maps other names to it. A file may build
 on another with `base:`; it then holds only what differs. `null` removes what the base has.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike, fspath
@@ -17,17 +18,20 @@ from gpusim.errors import GpusimError
 from gpusim.spec.device import GpuSpec
 from gpusim.spec.document import Document, Leaf, read
 from gpusim.spec.explain import validate
+from gpusim.spec.kinds import GPU, KINDS, Device
+from gpusim.spec.tpu import TpuSpec
 
 _CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 _ALIASES = "aliases.yaml"
 _SUFFIXES = (".yaml", ".yml")
 #: what a file says of itself and does not inherit
 _OWN = ("name", "aliases", "validated", "note", "base")
+_KIND = re.compile(r"^kind:\s*(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A GPU that is shipped: its name, other names, and one line about it."""
+    """A device that is shipped: its name, other names, and one line about it."""
 
     name: str
     aliases: tuple[str, ...]
@@ -43,26 +47,38 @@ class _Origin:
     user: bool
 
 
-def load_spec(name_or_path: str | PathLike[str]) -> GpuSpec:
-    """The GPU called `name_or_path` (case does not matter), or the one that a file ending in .yaml or .yml describes.
+def load_spec(name_or_path: str | PathLike[str] | Device) -> Device:
+    """The device called `name_or_path` (case does not matter), or the one that a file ending in .yaml or .yml describes; a specification is itself.
 
     `provenance` of the result maps field paths such as "sm.registers" to their source. Raises GpusimError for an unknown
     name (with the nearest one), and with file and line for a file that is missing, malformed or has a wrong field.
     """
+    if isinstance(name_or_path, GpuSpec | TpuSpec):
+        return name_or_path
     try:
         given = fspath(name_or_path)
     except TypeError:
-        raise GpusimError(f"{name_or_path!r} is neither the name of a GPU nor a path.", hint=f"Known: {', '.join(names())}.") from None
+        raise GpusimError(f"{name_or_path!r} is neither the name of a GPU nor a path.", hint=f"Known: {', '.join(names(None))}.") from None
     if given.lower().endswith(_SUFFIXES):
         return _build(_Origin(Path(given), Path(given).stem, user=True))
     return _shipped(canonical(given))
+
+
+def load_gpu(name_or_path: str | PathLike[str] | Device) -> GpuSpec:
+    """`load_spec` where only a GPU will do: for kernels of threads, probes, calibration. GpusimError for another kind of device."""
+    spec = load_spec(name_or_path)
+    if not isinstance(spec, GpuSpec):
+        word = KINDS[spec.KIND].word
+        hint = f"Choose one of {', '.join(names())}; a {word} runs programs of tiles: gs.kernels, or kernels of tiles whose accesses are boxes."
+        raise GpusimError(f"{spec.name} is a {word}, which has no threads: it cannot run kernels of threads, or what is made of them.", hint=hint)
+    return spec
 
 
 def canonical(name: str) -> str:
     """The shipped file's name for a name or alias; GpusimError with the nearest name otherwise."""
     wanted = name.strip().lower().replace("_", "-").replace(" ", "-")
     aliases = _aliases()
-    known = names()
+    known = names(None)
     found = aliases.get(wanted, wanted)
     if found in known:
         return found
@@ -72,20 +88,22 @@ def canonical(name: str) -> str:
 
 
 @cache
-def names() -> tuple[str, ...]:
-    """The names of all shipped GPUs, sorted."""
-    return tuple(sorted(path.stem for path in _CONFIGS.glob("*.yaml") if path.name != _ALIASES))
+def names(kind: str | None = GPU) -> tuple[str, ...]:
+    """The names of all shipped devices of a kind, sorted; kind None: GPUs, then the others."""
+    if kind is None:
+        return tuple(name for each in KINDS for name in names(each))
+    return tuple(sorted(path.stem for path in _CONFIGS.glob("*.yaml") if path.name != _ALIASES and _kind_of(path) == kind))
+
+
+def _kind_of(path: Path) -> str:
+    """What a shipped file says at its beginning, without reading it as YAML: listing names must stay quick."""
+    found = _KIND.search(path.read_text(encoding="utf-8"))
+    return found[1] if found else GPU
 
 
 def list_specs() -> list[Listed]:
-    """All shipped GPUs with their other names and a one-line summary, sorted by name."""
-    return [Listed(spec.name, spec.aliases, _summary(spec)) for spec in map(_shipped, names())]
-
-
-def _summary(spec: GpuSpec) -> str:
-    state = "validated" if spec.validated else "not validated"
-    memory = f"{spec.dram.capacity / 1e9:g} GB {spec.dram.standard} at {spec.dram.bandwidth / 1e12:.4g} TB/s"
-    return f"{spec.architecture}, {spec.sms} SMs, {spec.clocks.boost / 1e6:.0f} MHz, {spec.l2.capacity / 2**20:g} MiB L2, {memory}, {state}"
+    """All shipped devices with their other names and a one-line summary, GPUs first, each kind sorted by name."""
+    return [Listed(spec.name, spec.aliases, spec.summary) for spec in map(_shipped, names(None))]
 
 
 @cache
@@ -94,11 +112,11 @@ def _aliases() -> dict[str, str]:
 
 
 @cache
-def _shipped(name: str) -> GpuSpec:
+def _shipped(name: str) -> Device:
     return _build(_Origin(_CONFIGS / f"{name}.yaml", name, user=False))
 
 
-def _build(origin: _Origin) -> GpuSpec:
+def _build(origin: _Origin) -> Device:
     own = read(origin.path)
     leaves, places = _resolve(origin, own, ())
     if not origin.user:

@@ -198,7 +198,8 @@ def _simt(simt: Simt, hz: float) -> SimtCosts:
     return SimtCosts(**{**same, **tables}, **given)
 
 
-def _dram(dram: Dram, hz: float) -> DramTimes:
+def dram_times(dram: Dram, hz: float) -> DramTimes:
+    """`dram` and the row of its standard, in cycles of a clock of `hz`."""
     row = hbm_timings(dram.standard)
     ns = hz * 1e-9
     pseudo_channels = 2 * dram.channels
@@ -231,7 +232,6 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
     hz = clock_mhz * 1e6
     ns = hz * 1e-9
     sm, l2, dram = spec.sm, spec.l2, spec.dram
-    half = l2.capacity * l2.usable / l2.halves
     return Machine(
         name=spec.name,
         clock_hz=hz,
@@ -277,7 +277,7 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         bulk=spec.copy_engines.bulk,
         clusters=spec.chip.clusters,
         halves=l2.halves,
-        half_bytes=half,
+        half_bytes=l2.capacity * l2.usable / l2.halves,
         evict_latency=l2.evict_latency * ns,
         dirty_bytes=l2.capacity * l2.dirty_share / l2.halves,
         line=l2.line,
@@ -290,7 +290,7 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         dram_latency=dram.latency * ns,
         dram_spread=dram.burst_spread * ns,
         dram_atom=dram.atom,
-        dram=_dram(dram, hz),
+        dram=dram_times(dram, hz),
         launch_overhead=spec.launch.overhead * ns,
         launch_start=spec.launch.start * ns,
         start_spread=spec.launch.start_spread * ns,

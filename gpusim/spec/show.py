@@ -9,7 +9,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from gpusim.spec.device import GpuSpec
+from gpusim.spec.kinds import Device
 from gpusim.spec.load import Listed, list_specs
 from gpusim.spec.units import show
 
@@ -29,12 +29,12 @@ class Row:
     meaning: str
 
 
-def spec_rows(spec: GpuSpec) -> list[Row]:
+def spec_rows(spec: Device) -> list[Row]:
     """All values of `spec` in the order of the tree."""
     return [row for row in _walk(spec, "", spec.provenance) if row.path.split(".")[0] not in _HEAD]
 
 
-def spec_text(spec: GpuSpec, *, provenance: bool = False) -> str:
+def spec_text(spec: Device, *, provenance: bool = False) -> str:
     """`gpusim show`: a heading, then a line for each value; with `provenance` also its source."""
     rows = spec_rows(spec)
     paths, texts = max(len(row.path) for row in rows), max(len(row.text) for row in rows)
@@ -45,12 +45,12 @@ def spec_text(spec: GpuSpec, *, provenance: bool = False) -> str:
 
 
 def device_rows() -> list[Listed]:
-    """The shipped GPUs, sorted by name."""
+    """The shipped devices, GPUs first."""
     return list_specs()
 
 
 def devices_text() -> str:
-    """`gpusim devices`: a line for each shipped GPU."""
+    """`gpusim devices`: a line for each shipped device."""
     listed = device_rows()
     names, aliases = max(len(g.name) for g in listed), max(len(", ".join(g.aliases)) for g in listed)
     return "\n".join(f"{g.name:<{names}}  {', '.join(g.aliases):<{aliases}}  {g.summary}" for g in listed)

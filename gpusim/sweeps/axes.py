@@ -11,7 +11,7 @@ from typing import Any
 
 from gpusim.errors import GpusimError
 from gpusim.ir.program import Program
-from gpusim.spec.device import GpuSpec
+from gpusim.spec.kinds import Device
 
 RANGE_HINT = "Write start:stop:step, for example 1536:2304:16; the stop itself belongs to it when a step hits it."
 
@@ -20,7 +20,7 @@ RANGE_HINT = "Write start:stop:step, for example 1536:2304:16; the stop itself b
 class Grid:
     """gpus: the outermost axis. values: parameter -> its values, in order. follows: parameter -> the parameter whose value it takes."""
 
-    gpus: tuple[str | Path | GpuSpec, ...]
+    gpus: tuple[str | Path | Device, ...]
     values: dict[str, tuple[Any, ...]]
     follows: dict[str, str]
 
@@ -29,7 +29,7 @@ class Grid:
         """The axes with more than one value."""
         return [name for name, values in self.values.items() if len(values) > 1]
 
-    def combinations(self) -> Iterable[tuple[str | Path | GpuSpec, dict[str, Any]]]:
+    def combinations(self) -> Iterable[tuple[str | Path | Device, dict[str, Any]]]:
         """(gpu, parameters of the kernel) for every point, the last axis fastest."""
         for gpu, *chosen in itertools.product(self.gpus, *self.values.values()):
             given = dict(zip(self.values, chosen, strict=True))
@@ -91,7 +91,7 @@ def _range(name: str, part: str) -> list[int]:
 
 
 def _listed(given: Any, may_be_tuple: bool = False) -> tuple[Any, ...]:
-    single = isinstance(given, str | Path | GpuSpec) or not isinstance(given, Iterable) or (may_be_tuple and isinstance(given, tuple))
+    single = isinstance(given, str | Path | Device) or not isinstance(given, Iterable) or (may_be_tuple and isinstance(given, tuple))
     if single:
         return (given,)
     return tuple(value.item() if hasattr(value, "item") else value for value in given)

@@ -16,7 +16,7 @@ from gpusim.ir.program import Program
 from gpusim.options import Options
 from gpusim.report.data import flat, plain
 from gpusim.report.report import Report
-from gpusim.spec.device import GpuSpec
+from gpusim.spec.kinds import Device
 from gpusim.sweeps.axes import Grid
 
 Row = dict[str, Any]
@@ -27,7 +27,7 @@ class Point:
     """One simulation to do."""
 
     program: Program
-    spec: GpuSpec
+    spec: Device
     options: Options
     key: str
 
@@ -36,7 +36,7 @@ def make_points(kernel: Callable[..., Program], grid: Grid, options: Options) ->
     """All points of `grid`, programs built, so that a mistake is told before anything is simulated."""
     from gpusim.spec.load import load_spec
 
-    specs = {id(gpu): gpu if isinstance(gpu, GpuSpec) else load_spec(gpu) for gpu in grid.gpus}
+    specs = {id(gpu): load_spec(gpu) for gpu in grid.gpus}
     machine = {key: spec.model_dump_json(exclude={"provenance", "aliases", "note", "validated"}) for key, spec in specs.items()}
     points = []
     for gpu, given in grid.combinations():

@@ -25,7 +25,7 @@ MEANINGS: dict[str, Meaning] = {
     "lsu_instructions": Meaning("warp instructions", "smsp__inst_executed_pipe_lsu.sum", "memory, shuffles, thread numbers"),
     "uniform_instructions": Meaning("warp instructions", "smsp__inst_executed_pipe_uniform.sum", "one value for a warp"),
     "tensor_instructions": Meaning("warp instructions", "sm__inst_executed_pipe_tensor.sum", "warp-level matrix instructions"),
-    "tensor_fma": Meaning("FMA", "", "multiply-adds done by tensor cores, padding included"),
+    "tensor_fma": Meaning("FMA", "", "multiply-adds done by tensor cores or systolic arrays, padding included"),
     "l1_load_sectors": Meaning("sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "sectors (32 bytes) requested by loads and copies"),
     "l1_store_sectors": Meaning("sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "sectors written by the SMs"),
     "l1_load_requests": Meaning("requests", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "warp-level loads from global memory"),
@@ -71,6 +71,13 @@ MEANINGS: dict[str, Meaning] = {
     "dram_row_hits": Meaning("bursts", "", "of these, those whose row was open"),
     "dram_turnarounds": Meaning("times", "", "changes of a channel between reading and writing"),
     "l2_dirty_bytes": Meaning("bytes", "", "written bytes that L2 still holds when the kernel ends"),
+    "grid_steps": Meaning("steps", "", "iterations of the innermost loops, or blocks without loops, of all cores of a TPU"),
+    "mxu_passes": Meaning("passes", "", "squares of weights that the systolic arrays of a TPU held, each as often as rows went through it"),
+    "vector_operations": Meaning("registers", "", "arithmetic on whole vector registers"),
+    "transcendental_operations": Meaning("registers", "", "transcendental functions of whole vector registers"),
+    "cross_lane_operations": Meaning("registers", "", "vector registers that were reduced or permuted across lanes"),
+    "vmem_bytes": Meaning("bytes", "", "bytes between the vector memory of the cores and their units"),
+    "dma_copies": Meaning("copies", "", "blocks that were copied into vector memory or out of it"),
     "spill_bytes": Meaning("bytes", "smsp__inst_executed_op_local.sum", "local-memory traffic of spilled registers"),
 }
 

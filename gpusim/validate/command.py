@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gpusim.errors import GpusimError
-from gpusim.spec.load import load_spec
+from gpusim.spec.load import load_gpu
 from gpusim.trace.nsight import OF_THREADS
 from gpusim.validate.cases import Case, read
 from gpusim.validate.evaluate import evaluate_all
@@ -96,7 +96,7 @@ def validate(
     Raises GpusimError for a file that cannot be read, a filter that matches nothing, a GPU or measure that does not exist."""
     _check(files, min_us, worst, json_out)
     protocol = measure_of(measure)
-    spec = load_spec(gpu)
+    spec = load_gpu(gpu)
     everything = expand(read_all(files))
     cases = select(everything, groups, families, ids)
     outcomes = tuple(evaluate_all(cases, spec, protocol, min_us, jobs))

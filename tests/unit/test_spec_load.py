@@ -52,14 +52,14 @@ def test_names_and_aliases(given: str, name: str) -> None:
 
 def test_every_alias_leads_to_a_file_and_shadows_none() -> None:
     aliases = load._aliases()
-    assert set(aliases.values()) <= set(names())
-    assert not set(aliases) & set(names())
+    assert set(aliases.values()) <= set(names(None))
+    assert not set(aliases) & set(names(None))
     assert "h200" in load_spec("h200").aliases and "h200" not in load_spec("h100").aliases
 
 
 def test_listing_names_all_shipped_gpus() -> None:
     listed = list_specs()
-    assert [g.name for g in listed] == ["a100-sxm-40gb", "a100-sxm-80gb", "b200-sxm", "h100-pcie", "h100-sxm", "h200-sxm", "v100"]
+    assert [g.name for g in listed] == ["a100-sxm-40gb", "a100-sxm-80gb", "b200-sxm", "h100-pcie", "h100-sxm", "h200-sxm", "v100", *names("tpu")]
     h200 = next(g for g in listed if g.name == H200)
     assert h200.aliases == ("h200",)
     assert all(part in h200.summary for part in ("Hopper", "132 SMs", "1980 MHz", "60 MiB", "HBM3e"))

@@ -54,7 +54,7 @@ REFUSED = {
     "negative": (_changed(M=-1), "no positive integer 'M'"),
     "layout": (_changed(layout="row,col"), "layout 'row,col'"),
     "dtype": (_changed(dtype="fp3"), "unknown dtype 'fp3'"),
-    "odd tile": (_changed(BM=96, ctas=207), "not BMxBNxBK"),
+    "odd tile": (_changed(BM=100, ctas=207), "not BMxBNxBK"),
     "pitch": (_changed(lda=2000), "less than the row length"),
     "ctas": (_changed(ctas=5), "the record says ctas = 5, its sizes give 162"),
     "even": (_changed(even=True), "the record says even = True"),
