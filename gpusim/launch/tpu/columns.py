@@ -15,7 +15,7 @@ from gpusim.effects import Lanes, Passes
 from gpusim.ir.blocks import Scalars, program_ids, run, value
 from gpusim.ir.ops import Box, Load, Op, Store
 from gpusim.ir.program import Tensor
-from gpusim.lower.tpu.layout import piece, round_up
+from gpusim.lower.tpu.layout import block_units, round_up
 from gpusim.lower.tpu.lower import TpuLowered
 from gpusim.spec.resolve_tpu import TpuMachine
 
@@ -70,7 +70,8 @@ class Collector:
         if isinstance(op, Load | Store):
             tensor = self.tensors[op.box.tensor]
             origin = [value(o, scalars) for o in op.box.origin]
-            size = np.broadcast_to(_bytes(op.box, tensor, origin, self.m), rows.shape)
+            limits = [None if e is None else value(e, scalars) for e in op.box.limits or (None,) * len(origin)]
+            size = np.broadcast_to(_bytes(op.box, tensor, origin, limits, self.m), rows.shape)
             self.columns[-1].touched[id(op)] = Touched(rows, _key(origin, rows), size, isinstance(op, Store))
         work = self.lowered.work.get(id(op))
         if isinstance(work, Lanes):
@@ -130,12 +131,11 @@ def _key(origin: list[Any], rows: Array) -> Array:
     return key
 
 
-def _bytes(box: Box, t: Tensor, origin: list[Any], m: TpuMachine) -> Any:
+def _bytes(box: Box, t: Tensor, origin: list[Any], limits: list[Any], m: TpuMachine) -> Any:
     """What of a box lies in its tensor, in whole pieces of the layout: arrays are padded in memory as they are on the chip."""
-    rows, lanes = piece(t.dtype, m)
-    units = [1] * (len(box.shape) - 2) + [rows, lanes] if len(box.shape) > 1 else [lanes]
     inside: Any = t.dtype.bits // 8
-    for start, extent, size, unit in zip(origin, box.shape, t.shape, units, strict=True):
-        held = np.minimum(np.asarray(start) + extent, round_up(size, unit)) - np.maximum(start, 0)
+    for start, extent, size, limit, unit in zip(origin, box.shape, t.shape, limits, block_units(box.shape, t.dtype, m), strict=True):
+        end = round_up(size, unit) if limit is None else np.minimum(round_up(size, unit), -(-np.asarray(limit) // unit) * unit)
+        held = np.minimum(np.asarray(start) + extent, end) - np.maximum(start, 0)
         inside = inside * np.clip(-(-held // unit) * unit, 0, None)
     return inside

@@ -1,6 +1,7 @@
 """How tiles lie in memory: padded to whole pieces of rows x lanes, narrow types with several rows in one. And which blocks that allows.
 
-The last dimension lies along the lanes, the one before along the sublanes. A block may be any multiple of the piece, or the whole dimension.
+The last dimension lies along the lanes, the one before along the sublanes. A block may be any multiple of the piece, or the whole dimension. A
+single row is possible too (Pallas calls such a dimension squeezed): it is copied alone, but in vector memory it takes a whole piece.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def registers(shape: tuple[int, ...], of: DType, m: TpuMachine) -> float:
 def check_box(box: Box, t: Tensor, program: Program, m: TpuMachine) -> None:
     """GpusimError if a block is under the minimum of the layout, with the nearest legal shape."""
     rows, lanes = piece(t.dtype, m)
-    units = [1] * (len(box.shape) - 2) + [rows, lanes] if len(box.shape) > 1 else [lanes * 32 // t.dtype.bits]
+    units = block_units(box.shape, t.dtype, m)
     legal = tuple(n if n % unit == 0 or n >= size else round_up(n, unit) for n, unit, size in zip(box.shape, units, t.shape, strict=True))
     if legal == tuple(box.shape):
         return
@@ -61,6 +62,14 @@ def check_box(box: Box, t: Tensor, program: Program, m: TpuMachine) -> None:
         where=f"{program.name} on {m.name}",
         hint=f"The nearest legal block of '{t.name}' is {_words(legal)}{_nearest_tile(program, rows, lanes)}.",
     )
+
+
+def block_units(shape: tuple[int, ...], of: DType, m: TpuMachine) -> list[int]:
+    """What each extent of a block is a multiple of."""
+    rows, lanes = piece(of, m)
+    if len(shape) < 2:
+        return [lanes * 32 // of.bits]
+    return [1] * (len(shape) - 2) + [1 if shape[-2] == 1 else rows, lanes]
 
 
 def _nearest_tile(program: Program, rows: int, lanes: int) -> str:
