@@ -38,7 +38,8 @@ def run(
     values: bool = True,
     l2: str = "cold",
     launch: str = "out",
-    clock: float | None = None,
+    clock: float | str | None = None,
+    data: str = "random",
     exact: bool = False,
     without: Sequence[str] = (),
 ) -> Report:
@@ -46,8 +47,9 @@ def run(
 
     program: what a function of `gs.kernels` returns, or a kernel under `@cuda.jit`. gpu: a name ("h100"), the path of a YAML file, or
     a loaded specification; a TPU ("tpu-v5e") runs programs of tiles only. l2: before the launch: "cold", "foreign-clean", "foreign-dirty",
-    or "warm" (after an identical launch); launch: overhead "in" or "out"; clock: SM clock in MHz (None: the model's own); exact: simulate
-    every block and step instead of reusing equal ones;
+    or "warm" (after an identical launch); launch: overhead "in" or "out"; clock: SM clock in MHz, or "boost" (the highest that such a launch
+    gets, as None), "load" (what this one gets under its own load), "sustained" (what it keeps for seconds); data: what the arrays are supposed
+    to hold, "random" or "zeros", which tells power and clock; exact: simulate every block and step instead of reusing equal ones;
     without: costs to take away from the machine, such as ["bank-conflicts", "l2-misses"], or ["all"]: `report.saved` says what each of them saves.
 
     Programs of tiles: inputs are tensor name -> array of the tensor's shape; if given, the values are computed as well and stand in
@@ -59,7 +61,7 @@ def run(
     """
     from gpusim.launch.run import simulate
 
-    options = Options(l2, launch, clock, exact, (without,) if isinstance(without, str) else tuple(without))
+    options = Options(l2, launch, clock, exact, (without,) if isinstance(without, str) else tuple(without), data)
     if not isinstance(program, Program):
         from gpusim.cuda.launching import How
 
@@ -82,7 +84,8 @@ def program(
     l2: str = "cold",
     launch: str = "out",
     submit: str = "graph",
-    clock: float | None = None,
+    clock: float | str | None = None,
+    data: str = "random",
     exact: bool = False,
 ) -> ProgramReport:
     """Simulate several launches in this order; L2 keeps between them what it holds. The report has a line for each.
@@ -90,13 +93,13 @@ def program(
     launches: `gs.Launch` of kernels, or programs of `gs.kernels`, which are timed apart: their L2 begins as that of the first launch. values:
     compute what the kernels compute; arrays hold it afterwards. l2: before the first launch: "cold", "foreign-clean" or "foreign-dirty".
     launch: "out" adds the launches up; "in" is the time between events around all of them: the overhead of one launch, and what the device
-    needs between two that are nodes of a graph (submit="graph") or that the host brings one by one (submit="stream"). clock, exact: as in `gs.run`.
+    needs between two that are nodes of a graph (submit="graph") or that the host brings one by one (submit="stream"). clock, data, exact: as in `gs.run`.
 
     >>> gs.program([gs.Launch(fill, grid=64, block=256, args=(x,)), gs.Launch(scale, grid=64, block=256, args=(x, y))])  # doctest: +SKIP
     """
     from gpusim.cuda.sequence import run_program
 
-    return run_program(tuple(launches), load_gpu(gpu), Options(l2, launch, clock, exact), submit, values)
+    return run_program(tuple(launches), load_gpu(gpu), Options(l2, launch, clock, exact, data=data), submit, values)
 
 
 def _only_for_kernels(**given: Any) -> None:
@@ -125,7 +128,8 @@ def sweep(
     *,
     l2: str = "cold",
     launch: str = "out",
-    clock: float | None = None,
+    clock: float | str | None = None,
+    data: str = "random",
     exact: bool = False,
     cache: str | Path | None = None,
     jobs: int = 1,
@@ -147,7 +151,7 @@ def sweep(
     from gpusim.sweeps.points import make_points
     from gpusim.sweeps.table import draw, frame, plotted_axis
 
-    options = Options(l2, launch, clock, exact)
+    options = Options(l2, launch, clock, exact, data=data)
     grid = from_python(kernel, gpu, axes)
     if plot is not None:
         plotted_axis(grid)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpusim.cli.kernels import with_options
-from gpusim.cli.options import L2, Clock, Exact, Launch, Without, costs
+from gpusim.cli.options import L2, Clock, Data, Exact, Launch, Without, costs
 from gpusim.cli.reporting import Json, Outputs, Picture, Registers, Source, Trace, Verbose
 
 if TYPE_CHECKING:
@@ -58,6 +58,7 @@ def _runner(name: str, entry: Entry) -> Any:
         l2: L2 = "cold",
         launch: Launch = "out",
         clock: Clock = None,
+        data: Data = "random",
         exact: Exact = False,
         without: Without = "",
         values: Values = False,
@@ -68,7 +69,7 @@ def _runner(name: str, entry: Entry) -> Any:
         verbose: Verbose = False,
     ) -> None:
         outputs = Outputs(source, verbose, json, trace, divergence)
-        protocol = {"gpu": gpu, "registers": registers, "l2": l2, "launch": launch, "clock": clock, "exact": exact, "without": costs(without)}
+        protocol = {"gpu": gpu, "registers": registers, "l2": l2, "launch": launch, "clock": clock, "data": data, "exact": exact, "without": costs(without)}
         report, errors = launched(entry, {**entry.params, **given}, values, protocol)
         outputs.give(report, errors)
 

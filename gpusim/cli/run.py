@@ -10,7 +10,7 @@ import typer
 from gpusim.cli import simt
 from gpusim.cli.files import check_writable, write_text
 from gpusim.cli.kernels import Kernel, options, with_options
-from gpusim.cli.options import L2, Clock, Exact, Launch, Without, costs
+from gpusim.cli.options import L2, Clock, Data, Exact, Launch, Without, costs
 from gpusim.kernels import KERNELS
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def _command(kernel: Kernel) -> Any:
         l2: L2 = "cold",
         launch: Launch = "out",
         clock: Clock = None,
+        data: Data = "random",
         exact: Exact = False,
         without: Without = "",
         values: Annotated[bool, typer.Option("--values", help="Also compute the values and print their error against NumPy.")] = False,
@@ -52,8 +53,8 @@ def _command(kernel: Kernel) -> Any:
 
         check_writable(json, "--json")
         program = kernel(**given)
-        report = api.run(program, gpu, l2=l2, launch=launch, clock=clock, exact=exact, without=costs(without))
-        options = {"gpu": gpu, "l2": l2, "launch": launch, "clock": clock, "exact": exact, "without": without}
+        report = api.run(program, gpu, l2=l2, launch=launch, clock=clock, data=data, exact=exact, without=costs(without))
+        options = {"gpu": gpu, "l2": l2, "launch": launch, "clock": clock, "data": data, "exact": exact, "without": without}
         out = sys.stderr if json == "-" else sys.stdout
         print(_text(report, given, options, verbose), file=out)
         if json == "-":
@@ -67,7 +68,7 @@ def _command(kernel: Kernel) -> Any:
 
 
 #: the options of `run` that set the protocol, and what they are unless given
-DEFAULTS = {"gpu": "h100", "l2": "cold", "launch": "out", "clock": None, "exact": False, "without": ""}
+DEFAULTS = {"gpu": "h100", "l2": "cold", "launch": "out", "clock": None, "data": "random", "exact": False, "without": ""}
 
 
 def _text(report: Report, given: dict[str, Any], options: dict[str, Any], verbose: bool) -> str:
@@ -75,7 +76,7 @@ def _text(report: Report, given: dict[str, Any], options: dict[str, Any], verbos
     from gpusim.report.text import render, wrap
 
     chosen = {**{n: n in given for n in report.params}, **{n: value != DEFAULTS[n] for n, value in options.items()}}
-    shown = report.params | options | ({"clock": "the model's own"} if options["clock"] is None else {})
+    shown = report.params | options | ({"clock": "boost"} if options["clock"] is None else {})
     lines = []
     for label, wanted in (("given", True), ("defaults", False)):
         text = "  ".join(f"{name}={_plain(shown[name])}" for name in shown if chosen[name] is wanted)

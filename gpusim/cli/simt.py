@@ -13,7 +13,7 @@ import typer
 
 from gpusim.cli.arguments import parse_arguments, parse_extents
 from gpusim.cli.kernels import KernelGroup
-from gpusim.cli.options import L2, Clock, Exact, Launch, Without, costs
+from gpusim.cli.options import L2, Clock, Data, Exact, Launch, Without, costs
 from gpusim.cli.reporting import Json, Outputs, Picture, Registers, Source, Trace, Verbose
 from gpusim.errors import GpusimError
 
@@ -74,6 +74,7 @@ def run_file(
     l2: L2 = "cold",
     launch: Launch = "out",
     clock: Clock = None,
+    data: Data = "random",
     exact: Exact = False,
     without: Without = "",
     source: Source = False,
@@ -89,7 +90,7 @@ def run_file(
     found = load_kernel(kernel)
     together = parse_extents(cluster, "--cluster")
     values = parse_arguments(args, found.names, seed)
-    protocol: dict[str, Any] = {"l2": l2, "launch": launch, "clock": clock, "exact": exact, "without": costs(without)}
+    protocol: dict[str, Any] = {"l2": l2, "launch": launch, "clock": clock, "data": data, "exact": exact, "without": costs(without)}
     report = api.run(found, gpu, grid=blocks, block=threads, cluster=together, args=values, shared=shared, registers=registers, **protocol)
     outputs.give(report)
 

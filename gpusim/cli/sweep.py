@@ -11,7 +11,7 @@ import typer
 
 from gpusim.cli.files import check_picture, check_writable, write_text
 from gpusim.cli.kernels import Kernel, KernelGroup, options, with_options
-from gpusim.cli.options import L2, Clock, Exact, Launch
+from gpusim.cli.options import L2, Clock, Data, Exact, Launch
 from gpusim.kernels import KERNELS
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def _command(kernel: Kernel) -> Any:
         l2: L2 = "cold",
         launch: Launch = "out",
         clock: Clock = None,
+        data: Data = "random",
         exact: Exact = False,
         csv: Csv = None,
         plot: Plot = None,
@@ -64,7 +65,7 @@ def _command(kernel: Kernel) -> Any:
         check_picture(plot, "--plot")
         check_writable(csv, "--csv")
         check_writable(cache, "--cache")
-        points = make_points(kernel, grid, Options(l2, launch, clock, exact))
+        points = make_points(kernel, grid, Options(l2, launch, clock, exact, data=data))
         try:
             with _progress() as progress:
                 rows = execute(points, cache=cache, jobs=jobs, progress=progress)

@@ -144,7 +144,7 @@ def _begin(kernel: Dispatcher, bound: Sequence[Bound], shape: Geometry, how: How
             where=f"{ready.code.program.file}:{line}",
             hint="Launch fewer blocks and let each thread do more; kernel.overloads[types].max_cooperative_grid_blocks(threads) gives the most.",
         )
-    return Begun(ready, values, how.options.l2, how.options.launch, how.options.exact, how.state)
+    return Begun(ready, values, how.options.l2, how.options.launch, how.options.exact, how.state, how.options.clock, how.options.data)
 
 
 def _report(begun: Begun, how: How, values: dict[str, np.ndarray] | None) -> Report:

@@ -75,6 +75,8 @@ class Executor:
         self.per_subcore = max(1.0, self.warps / machine.subcores)
         self.barrier_cycles = machine.barrier_base + machine.barrier_per_warp * self.warps
         self.instructions = self.tensor_fma = self.wavefronts = self.load_sectors = self.store_sectors = self.local_bytes = 0.0
+        #: for each SM: begin, end, begin, ... of what its tensor cores were booked for
+        self.tensor_times: list[list[float]] = [[] for _ in range(machine.sms)]
         self.prologue = self._ordered(made.prologue, handlers)
         self.body = self._ordered(made.body, handlers)
         self.epilogue = self._ordered(made.epilogue, handlers)

@@ -35,12 +35,14 @@ class Life:
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """A simulated launch: `end` in cycles after the first CTA could start, the lives in order of their ends, raw counts."""
+    """A simulated launch: `end` in cycles after the first CTA could start, the lives in order of their ends, raw counts. tensor: for each SM,
+    begin, end, begin, ... of every stretch that its tensor cores were booked for."""
 
     end: float
     lives: tuple[Life, ...]
     counts: dict[str, float]
     busy: dict[str, float]
+    tensor: Sequence[Sequence[float]] = ()
 
 
 class Gpu:
@@ -65,7 +67,8 @@ class Gpu:
             self.clock.start(self._slot(self.sms[sm], first, queue))
         self.clock.run()
         counts = self._counts()
-        return Timed(max(self.ended, self.memory.last + self.machine.l2_latency + self.machine.far_latency), tuple(self.lives), counts, self._busy())
+        end = max(self.ended, self.memory.last + self.machine.l2_latency + self.machine.far_latency)
+        return Timed(end, tuple(self.lives), counts, self._busy(), self.executor.tensor_times)
 
     def _slot(self, sm: Sm, number: int, queue: Iterator[int]) -> Generator[float, None, None]:
         """Blocks that live one after the other in one slot of an SM."""

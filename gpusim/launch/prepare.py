@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gpusim.devices.stream import Stream
 from gpusim.ir.check import check
 from gpusim.ir.program import Program
+from gpusim.launch.clock import Clock, first_mhz
 from gpusim.launch.occupancy import occupancy, register_limit
 from gpusim.launch.streaming import stream
 from gpusim.lower.gpu_tile import lower
@@ -31,9 +32,8 @@ class Ready:
         return self.held.ctas_per_sm * self.machine.sms
 
 
-def prepare(program: Program, spec: GpuSpec, clock_mhz: float | None) -> Ready:
-    """`program` on `spec` at `clock_mhz`, or at the model's own clock. GpusimError for what the device cannot do."""
+def prepare(program: Program, spec: GpuSpec, clock_mhz: Clock) -> Ready:
+    """`program` on `spec` at `clock_mhz`, or at the highest clock that it can have. GpusimError for what the device cannot do."""
     check(program)
     lowered = lower(program, resolve(spec, spec.clocks.boost / 1e6), spec.sm.shared_max_per_cta, lambda warps: register_limit(warps, spec))
-    own = spec.clocks.boost if lowered.matrix == "simt" else spec.clocks.tensor
-    return Ready(lowered, resolve(spec, clock_mhz or own / 1e6), occupancy(lowered.footprint, spec), stream(lowered))
+    return Ready(lowered, resolve(spec, first_mhz(clock_mhz, spec, lowered.matrix != "simt")), occupancy(lowered.footprint, spec), stream(lowered))

@@ -10,13 +10,15 @@ from gpusim.devices.gpu import REASONS, Gpu, Timed
 from gpusim.devices.stream import Stream
 from gpusim.ir.program import Program
 from gpusim.launch import laws
-from gpusim.launch.ablations import ablate, in_turn
 from gpusim.launch.bounds import bounds
 from gpusim.launch.choice import chosen
+from gpusim.launch.clock import Clock
 from gpusim.launch.dealing import deal
 from gpusim.launch.digest import digest
+from gpusim.launch.energy import loaded, rests, tile_work
 from gpusim.launch.prepare import Ready, prepare
 from gpusim.launch.protocol import check_options
+from gpusim.launch.settling import settled
 from gpusim.launch.shorten import Plan, Whole, plan, restore
 from gpusim.launch.streaming import stream
 from gpusim.launch.tally import Tally, tally
@@ -25,6 +27,7 @@ from gpusim.launch.traffic import empty, left_behind, walk
 from gpusim.parts.l2 import Half
 from gpusim.spec.device import GpuSpec
 from gpusim.spec.kinds import Device
+from gpusim.spec.resolve import Machine
 from gpusim.trace.counters import Counters
 from gpusim.trace.run import Protocol, Run, Span
 
@@ -43,31 +46,32 @@ def simulate_gpu(
     *,
     l2: str = "cold",
     launch: str = "out",
-    clock_mhz: float | None = None,
+    clock_mhz: Clock = None,
     exact: bool = False,
     timeline: bool = False,
     without: Sequence[str] = (),
     leftover: float = 0.0,
+    data: str = "random",
 ) -> Run:
     """One launch of `program` on `spec`.
 
-    l2: what L2 holds before (`protocol.L2_STATES`). launch: overhead "out" or "in". clock_mhz: the SM clock; None takes the model's own.
+    l2: what L2 holds before (`protocol.L2_STATES`). launch: overhead "out" or "in". clock_mhz: the SM clock, a number or one of
+    `clock.MODES`; None is "boost".
     exact: simulate every CTA and step. timeline: keep the spans of every CTA. without: names of `launch.ablations` to take away; `saved` of
     the Run says what each of them costs. leftover: bytes of another kernel's dirty lines that are the oldest in L2, where l2 is "cold": they leave
-    when no place is empty any more.
+    when no place is empty any more. data: what the arrays are supposed to hold ("random" or "zeros"), which tells energy and clock.
     Raises GpusimError for what the device cannot do.
     """
-    check_options(l2, launch, clock_mhz)
+    check_options(l2, launch, clock_mhz, data)
     ready = prepare(program, spec, clock_mhz)
 
-    def make(names: tuple[str, ...]) -> Run:
-        return _once(program, spec, replace(ready, machine=ablate(ready.machine, names)), (l2, launch, exact, *names), timeline, leftover)
+    def make(machine: Machine, names: tuple[str, ...]) -> Run:
+        return _once(program, spec, replace(ready, machine=machine), (l2, launch, exact, *names), timeline, leftover, data)
 
-    run, saved = in_turn(make, lambda run: run.time_ps, without)
-    return replace(run, saved=saved)
+    return settled(make, lambda run: run, clock_mhz, ready.machine, spec, without)[1]
 
 
-def _once(program: Program, spec: GpuSpec, ready: Ready, options: tuple[Any, ...], timeline: bool, leftover: float) -> Run:
+def _once(program: Program, spec: GpuSpec, ready: Ready, options: tuple[Any, ...], timeline: bool, leftover: float, data: str) -> Run:
     """options: l2, launch, exact, and what was taken away."""
     l2, launch, exact = options[:3]
     machine, held = ready.machine, ready.held
@@ -88,7 +92,7 @@ def _once(program: Program, spec: GpuSpec, ready: Ready, options: tuple[Any, ...
         gpu=spec.name,
         kernel=program.name,
         params=program.params | {"stages": ready.lowered.stages},
-        protocol=Protocol(l2, launch, machine.clock_hz / 1e6),
+        protocol=Protocol(l2, launch, machine.clock_hz / 1e6, data=data),
         occupancy=held,
         ctas=program.ctas,
         waves=-(-program.ctas // ready.slots),
@@ -106,7 +110,13 @@ def _once(program: Program, spec: GpuSpec, ready: Ready, options: tuple[Any, ...
         digest=digest(program, spec, (l2, launch, machine.clock_hz, exact, *options[3:]), counters, picoseconds),
     )
     laws.check(run, counts, timed if p.whole else None)
-    return run
+    if spec.power is None:
+        return run
+    hold = spec.power.step.hold * machine.clock_hz * 1e-9 if spec.power.step else float("inf")
+    first, often, long = rests(timed.tensor, hold)
+    whole_of_seen = max(1.0, whole.cycles / timed.end)
+    seen = {"before": machine.launch_start + first, "rests": often * whole_of_seen, "rested": long * whole_of_seen}
+    return loaded(run, tile_work(run, ready.stream, machine, ready.lowered.matrix), spec.power, data, **seen)
 
 
 def _before(made: Stream, ready: Ready, l2: str, scale: float, leftover: float) -> list[Half] | None:

@@ -8,8 +8,18 @@ MEANING = {
         "foreign-dirty": "L2 full of another kernel's dirty lines",
         "warm": "L2 as an identical launch left it",
     },
+    "data": {"random": "data whose bits toggle at random", "zeros": "data of zeros"},
     "launch": {"out": "without launch overhead", "in": "with launch overhead"},
 }
+#: word for the clock -> what it means
+CLOCK_MEANING = {
+    "boost": "the highest clock of such a launch",
+    "load": "the clock that one launch gets under its own load",
+    "sustained": "the clock of this launch repeated for seconds, the power limit included",
+    "given": "as given",
+}
+#: those of them that can be asked for
+CLOCKS = ("boost", "load", "sustained")
 #: the L2 of a launch in a program, as reports say it; nobody can ask for it
 KEPT = "kept"
 #: value of l2 in a report -> what it means

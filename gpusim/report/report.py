@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gpusim.report import formulas
+from gpusim.report import formulas, power
 from gpusim.spec.kinds import Device
 from gpusim.trace.run import Protocol, Run
 
@@ -77,6 +77,21 @@ class Report:
     @property
     def clock_mhz(self) -> float:
         return self.run.protocol.clock_mhz
+
+    @property
+    def clock_held_by(self) -> str:
+        """What holds the clock below the boost clock: "tensor instructions", "peak power", "board power"; "" if nothing does or it was given."""
+        return self.run.protocol.held_by
+
+    @cached_property
+    def energy_uj(self) -> dict[str, float] | None:
+        """Level ("idle", "instructions", "tensor", "L1 and shared", "L2", "DRAM") -> microjoules of the launch; None where the device has no `power`."""
+        return power.energy_uj(self.run, self.spec)
+
+    @property
+    def power_w(self) -> float | None:
+        """Mean power of the board during the launch, in watts."""
+        return power.power_w(self.run, self.spec)
 
     @property
     def tflops(self) -> float:
@@ -159,10 +174,10 @@ class Report:
 
     @cached_property
     def advice(self) -> str:
-        """One sentence."""
+        """One sentence, and another one where power holds the clock."""
         from gpusim.report.advice import advise
 
-        return advise(self)
+        return advise(self) + power.advice(self.run, self.spec)
 
     @property
     def traffic(self) -> dict[str, int]:

@@ -6,9 +6,9 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from gpusim.report import formulas, tpu
+from gpusim.report import formulas, power, tpu
 from gpusim.report.confidence import errors_of, kernel_class
-from gpusim.report.protocol import L2_MEANING, MEANING
+from gpusim.report.protocol import CLOCK_MEANING, L2_MEANING, MEANING
 from gpusim.report.simt_text import simt
 from gpusim.report.traffic import table
 from gpusim.report.units import count, microseconds, percent, plural, size
@@ -16,6 +16,7 @@ from gpusim.trace.counters import MEANINGS
 
 if TYPE_CHECKING:
     from gpusim.report.report import Report
+    from gpusim.trace.run import Protocol
 
 WIDTH, LABEL = 110, 14
 #: pieces between commas that are shorter than this are not broken
@@ -57,6 +58,7 @@ def _grid(r: Report) -> Iterator[Line]:
 
 def _result(r: Report) -> Iterator[Line]:
     yield "time", f"{microseconds(r.time_us)}, {count(r.cycles)} cycles at {r.clock_mhz:.0f} MHz"
+    yield from _power(r)
     yield from _budget(r)
     if not r.run.flops:
         return
@@ -67,6 +69,15 @@ def _result(r: Report) -> Iterator[Line]:
     useful = formulas.useful_share(r.run)
     if useful is not None and useful < 1:
         yield "", f"{percent(useful)} of the tensor work is useful, the rest is padding of the tiles"
+
+
+def _power(r: Report) -> Iterator[Line]:
+    """What the board draws, and by which level; and what holds the clock, where it is not the boost clock."""
+    if r.energy_uj is not None and r.power_w is not None:
+        levels = ", ".join(f"{level} {energy / r.time_us:.0f}" for level, energy in r.energy_uj.items())
+        yield "power", f"{r.power_w:.0f} W ({levels}), {sum(r.energy_uj.values()) / 1e3:.4g} mJ"
+    if held := power.held_text(r.run, r.spec):
+        yield "clock", held
 
 
 def _budget(r: Report) -> Iterator[Line]:
@@ -108,13 +119,18 @@ def _reasons(r: Report) -> Iterator[Line]:
 
 def _provenance(r: Report) -> Iterator[Line]:
     p = r.protocol
-    yield "protocol", f"{L2_MEANING.get(p.l2, p.l2)}; {MEANING['launch'].get(p.launch, p.launch)}; SM clock {p.clock_mhz:.0f} MHz"
+    yield "protocol", f"{L2_MEANING.get(p.l2, p.l2)}; {MEANING['launch'].get(p.launch, p.launch)}; {_clock(p)}"
     yield "reuse", r.extrapolated or "none: every block and step was simulated"
     if r.run.notes:
         yield "compiler", "; ".join(r.run.notes)
     yield "validation", _trust(r)
     if r.digest:
         yield "digest", r.digest
+
+
+def _clock(p: Protocol) -> str:
+    data = f"; {MEANING['data'][p.data]}" if p.data != "random" else ""
+    return f"SM clock {p.clock_mhz:.0f} MHz, {CLOCK_MEANING[p.clock]}{data}"
 
 
 def _trust(r: Report) -> str:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from gpusim.spec.part import Part
+from gpusim.spec.power import Power
 from gpusim.spec.units import Bytes, BytesPerSecond, Fraction, Hertz, Nanoseconds, OpsPerSecond, Plain
 
 Count = Annotated[int, Plain, Field(gt=0)]
@@ -18,12 +20,6 @@ Half = Annotated[int, Plain, Field(ge=0, le=1)]
 Cycles = Annotated[float, Plain, Field(ge=0, json_schema_extra={"unit": "cycles"})]
 BytesPerCycle = Annotated[float, Plain, Field(gt=0, json_schema_extra={"unit": "B/cycle"})]
 FmaPerCycle = Annotated[float, Plain, Field(gt=0, json_schema_extra={"unit": "FMA/cycle/SM"})]
-
-
-class Part(BaseModel):
-    """A node of the tree: frozen, and a stranger's key is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class Clocks(Part):
@@ -283,6 +279,7 @@ class GpuSpec(Part):
     l2: L2
     dram: Dram
     launch: Launch
+    power: Power | None = Field(default=None, description="energies and limits; absent: nobody knows what the chip draws, or when its clock falls")
     peak: dict[str, OpsPerSecond] = Field(description="published dense rate; bf16, fp16, tf32 of the tensor cores, fp32 and fp64 of the others")
     provenance: dict[str, str] = Field(default_factory=dict, repr=False, description="field path -> source")
 

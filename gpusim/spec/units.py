@@ -44,10 +44,12 @@ BYTES_PER_SECOND = Unit("bandwidth", "B/s", _table(("B/s", _DECIMAL | _BINARY)),
 HERTZ = Unit("frequency", "Hz", _table(("Hz", {k: _DECIMAL[k] for k in "kMG"})), "1.98GHz")
 NANOSECONDS = Unit("time", "ns", {"ns": Decimal(1), "us": Decimal(10**3), "µs": Decimal(10**3), "ms": Decimal(10**6), "s": Decimal(10**9)}, "357ns")
 OPS_PER_SECOND = Unit("rate", "FLOP/s", _table(("FLOP/s", _DECIMAL), ("OP/s", _DECIMAL)), "989.4TFLOP/s")
+WATTS = Unit("power", "W", _table(("W", {"k": 10**3})), "700W")
+PICOJOULES = Unit("energy", "pJ", {"pJ": Decimal(1), "nJ": Decimal(10**3), "uJ": Decimal(10**6)}, "8.7pJ")
 FRACTION = Unit("share", "", {"%": Decimal("0.01")}, "0.97 or 97%")
 
 #: base unit -> the Unit that prints it
-BY_BASE = {unit.base: unit for unit in (BYTES, BYTES_PER_SECOND, HERTZ, NANOSECONDS, OPS_PER_SECOND, FRACTION)}
+BY_BASE = {unit.base: unit for unit in (BYTES, BYTES_PER_SECOND, HERTZ, NANOSECONDS, OPS_PER_SECOND, WATTS, PICOJOULES, FRACTION)}
 
 
 def parse(value: Any, unit: Unit) -> float:
@@ -104,4 +106,6 @@ BytesPerSecond = Annotated[float, _reader(BYTES_PER_SECOND), Field(gt=0, json_sc
 Hertz = Annotated[float, _reader(HERTZ), Field(gt=0, json_schema_extra={"unit": "Hz"})]
 Nanoseconds = Annotated[float, _reader(NANOSECONDS), Field(ge=0, json_schema_extra={"unit": "ns"})]
 OpsPerSecond = Annotated[float, _reader(OPS_PER_SECOND), Field(gt=0, json_schema_extra={"unit": "FLOP/s"})]
+Watts = Annotated[float, _reader(WATTS), Field(gt=0, json_schema_extra={"unit": "W"})]
+Picojoules = Annotated[float, _reader(PICOJOULES), Field(ge=0, json_schema_extra={"unit": "pJ"})]
 Fraction = Annotated[float, _reader(FRACTION), Field(ge=0, le=1, json_schema_extra={"unit": ""})]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusim.trace.counters import Counters
+from gpusim.trace.load import Load
 from gpusim.trace.profile import Profile
 
 
@@ -13,11 +14,15 @@ from gpusim.trace.profile import Profile
 class Protocol:
     """Under which conditions time was taken. l2: before the launch: "cold" (empty), "foreign-clean", "foreign-dirty" (full of another kernel's
     lines), "warm" (after an identical launch), "kept" (after the other launches of a program). launch: whether launch overhead is "in" or
-    "out". clock_mhz: the SM clock during the kernel."""
+    "out". clock_mhz: the mean SM clock during the kernel. clock: how it was found: "boost", "load", "sustained", or "given". held_by: what holds it
+    below the boost clock ("" if nothing does, or if it was given). data: what the arrays are supposed to hold, "random" or "zeros"."""
 
     l2: str
     launch: str
     clock_mhz: float
+    clock: str = "given"
+    held_by: str = ""
+    data: str = "random"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,8 @@ class Run:
     the run would take if only that resource limited it. extrapolated: what was not simulated and the residual ("" if all was).
     notes: what a compiler could not do for this program, and what to change. warps_active: mean resident warps of an SM that holds any.
     profile: of a SIMT kernel, what its source lines cost (its `notes` are the rewrites that were applied). saved: what was taken away from the
-    machine, each with the picoseconds that it saved after those before it; with `time_ps` they are the time of the whole machine."""
+    machine, each with the picoseconds that it saved after those before it; with `time_ps` they are the time of the whole machine. load: what the
+    launch asks of the supply; None where the specification says nothing of power."""
 
     gpu: str
     kernel: str
@@ -75,3 +81,4 @@ class Run:
     warps_active: float | None = None
     profile: Profile | None = field(default=None, repr=False)
     saved: tuple[tuple[str, int], ...] = ()
+    load: Load | None = field(default=None, repr=False)

@@ -13,6 +13,7 @@ from gpusim.errors import GpusimError
 from gpusim.spec.load import load_gpu
 from gpusim.trace.nsight import OF_THREADS
 from gpusim.validate.cases import Case, read
+from gpusim.validate.clocks import ClockError, clock_errors
 from gpusim.validate.evaluate import evaluate_all
 from gpusim.validate.mapping import DEFAULT_GPU
 from gpusim.validate.metrics import MetricError, compare_metrics
@@ -24,7 +25,7 @@ from gpusim.validate.selection import select
 from gpusim.validate.simt.counters import CounterError, beside, compare, metrics
 from gpusim.validate.simt.expand import expand
 from gpusim.validate.stats import Statistics, by, statistics
-from gpusim.validate.table import counter_table, metric_table, pair_table, rank_table, reasons, statistics_table, worst_table
+from gpusim.validate.table import clock_table, counter_table, metric_table, pair_table, rank_table, reasons, statistics_table, worst_table
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,10 @@ class Validation:
     def families(self) -> dict[str, Statistics]:
         return {family: statistics(members) for family, members in by(lambda o: o.family, self.outcomes).items()}
 
+    @property
+    def clocks(self) -> dict[str, ClockError]:
+        return clock_errors(self.outcomes)
+
     def to_dict(self) -> dict[str, Any]:
         """What `--json` writes: fractions, not percent; None where nothing counts."""
         return {
@@ -55,6 +60,7 @@ class Validation:
             "groups": {name: s.to_dict() for name, s in self.groups.items()},
             "families": {name: s.to_dict() for name, s in self.families.items()},
             "rank": self.rank,
+            **({"clock": {name: e.to_dict() for name, e in clocks.items()}} if (clocks := self.clocks) else {}),
             **({"counters": [asdict(c) for c in self.counters]} if self.counters else {}),
             **({"metrics": {name: e.to_dict() for name, e in self.metrics.items()}} if self.metrics else {}),
             **({"pairs": {name: p.to_dict() for name, p in self.pairs.items()}} if self.pairs is not None else {}),
@@ -67,6 +73,7 @@ class Validation:
         parts = [head, statistics_table("group", self.groups), statistics_table("family", self.families), reasons(self.outcomes)]
         parts += [counter_table(self.counters)] if self.counters else []
         parts += [metric_table(self.metrics)] if self.metrics else []
+        parts += [clock_table(self.clocks)] if self.clocks else []
         parts += [rank_table(self.rank)] if self.rank else []
         parts += [pair_table(self.pairs)] if self.pairs is not None else []
         parts += [worst_table(self.outcomes, worst)] if worst else []

@@ -9,6 +9,7 @@ from gpusim.errors import GpusimError
 from gpusim.launch.run import simulate
 from gpusim.spec.device import GpuSpec
 from gpusim.validate.cases import Case
+from gpusim.validate.clocks import both, mhz_of
 from gpusim.validate.mapping import Unsupported, map_case
 from gpusim.validate.outcome import Outcome
 from gpusim.validate.profiled import counted, with_times
@@ -47,6 +48,7 @@ def evaluate(case: Case, spec: GpuSpec, measure: Measure, min_us: float) -> Outc
         mapped.shape,
         case.params,
         counted(run, spec),
+        both(case.number("clock_mhz"), mhz_of(run, spec)),
     )
 
 

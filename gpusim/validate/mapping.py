@@ -12,6 +12,7 @@ from typing import Any
 from gpusim.errors import GpusimError
 from gpusim.ir.program import Program
 from gpusim.kernels.gemm import gemm
+from gpusim.launch.clock import LOAD
 from gpusim.validate.cases import Case
 from gpusim.validate.profiled import launches
 from gpusim.validate.protocol import Measure
@@ -50,8 +51,9 @@ def map_case(case: Case, measure: Measure) -> Mapped:
         program, shape = KERNELS[case.kernel](case)
     except GpusimError as error:
         raise Unsupported(str(error)) from None
-    clock = None if measure.own_clock else _clock(case)
-    return Mapped(program, {"l2": measure.l2, "launch": measure.launch, "clock_mhz": clock, "leftover": measure.leftover}, shape)
+    clock = LOAD if measure.own_clock else _clock(case)
+    data = "zeros" if case.params.get("data") == "zeros" else "random"
+    return Mapped(program, {"l2": measure.l2, "launch": measure.launch, "clock_mhz": clock, "leftover": measure.leftover, "data": data}, shape)
 
 
 def _clock(case: Case) -> float:
@@ -65,8 +67,7 @@ def _clock(case: Case) -> float:
 
 
 def _gemm(case: Case) -> tuple[Program, str]:
-    """Registers and shared memory are left to the model, although the case knows them: they are part of what is validated.
-    Values ("zeros") act on the clock alone, and the clock is either given or not part of the comparison."""
+    """Registers and shared memory are left to the model, although the case knows them: they are part of what is validated."""
     p = case.params
     for key in GEMM_SIZES:
         if not isinstance(p.get(key), int) or isinstance(p[key], bool) or p[key] < 1:

@@ -15,7 +15,7 @@ PROFILER = 2.4e6
 @dataclass(frozen=True, slots=True)
 class Measure:
     """What is compared, and how it is taken. `truth`: keys of the measured value, the first that is there counts.
-    `length`: keys of the duration in ns that decides what is short. `own_clock`: the model finds the clock; else the case gives it.
+    `length`: keys of the duration in ns that decides what is short. `own_clock`: the model finds the clock that its load allows; else the case gives it.
     `leftover`: bytes of dirty lines in L2 that the measuring itself left there, older than all else."""
 
     name: str
@@ -55,7 +55,7 @@ MEASURES = {
             l2="foreign-dirty",
             launch="in",
             own_clock=True,
-            text="time: L2 full of dirty foreign lines, launch overhead in, at the model's own clock, against ns",
+            text="time: L2 full of dirty foreign lines, launch overhead in, at the clock of the model's own load, against ns",
         ),
         Measure(
             "clean",
@@ -65,7 +65,7 @@ MEASURES = {
             l2="foreign-clean",
             launch="in",
             own_clock=True,
-            text="clean: L2 full of clean foreign lines, launch overhead in, at the model's own clock, against clean_ns_median",
+            text="clean: L2 full of clean foreign lines, launch overhead in, at the clock of the model's own load, against clean_ns_median",
         ),
         Measure(
             "warm",
@@ -75,7 +75,7 @@ MEASURES = {
             l2="warm",
             launch="in",
             own_clock=True,
-            text="warm: L2 as the same launch left it, launch overhead in, at the model's own clock, against warm_ns_median",
+            text="warm: L2 as the same launch left it, launch overhead in, at the clock of the model's own load, against warm_ns_median",
         ),
     )
 }

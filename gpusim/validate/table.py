@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gpusim.validate import metrics, pairs
+from gpusim.validate import clocks, metrics, pairs
+from gpusim.validate.clocks import ClockError
 from gpusim.validate.metrics import MetricError
 from gpusim.validate.outcome import Outcome
 from gpusim.validate.pairs import PairStatistics
@@ -57,6 +58,11 @@ def counter_table(errors: Sequence[CounterError]) -> str:
 def metric_table(errors: Mapping[str, MetricError]) -> str:
     """One line for each of the profiler's metrics."""
     return _aligned(metrics.rows_of(errors))
+
+
+def clock_table(errors: Mapping[str, ClockError]) -> str:
+    """One line a family: how well the model knows the clock inside a launch."""
+    return _aligned(clocks.rows_of(errors))
 
 
 def pair_table(found: Mapping[str, PairStatistics]) -> str:

@@ -19,12 +19,13 @@ def _wgmma(x: Executor, e: fx.Matrix) -> Act:
     each = wgmma_cycles(x.machine, e.fmt, e.m, e.n, e.k)
     fma, busy, queued, latency = e.count * e.m * e.n * e.k, e.count * each, unit.queue * each, unit.latency
     passes = e.count * (unit.operand_base + unit.operand_per_n * e.n)
-    among = paced(x, e.among)
+    among, times = paced(x, e.among), x.tensor_times
 
     def act(cta: Cta, j: int) -> None:
         x.tensor_fma += fma
         x.wavefronts += passes
         end = cta.sm.tensor.book(cta.t, busy)
+        times[cta.sm.index] += (end - busy, end)
         cta.matrix.append(end + latency)
         among(cta)
         cta.spend(MATH, end - queued)
@@ -36,13 +37,14 @@ def _mma_sync(x: Executor, e: fx.Matrix) -> Act:
     """Operands come from shared memory while earlier instructions multiply: a pipeline as slow as its slower part."""
     unit, m = x.machine.mma_sync, x.machine
     fma, busy = e.count * e.m * e.n * e.k, e.count * mma_sync_cycles(m, e.fmt, e.m, e.n, e.k)
-    own = paced(x, e.loads + e.count / x.warps, chain=0.0)
+    own, times = paced(x, e.loads + e.count / x.warps, chain=0.0), x.tensor_times
 
     def act(cta: Cta, j: int) -> None:
         x.tensor_fma += fma
         x.wavefronts += e.wavefronts
         operands = cta.sm.shared.book(cta.t, e.wavefronts)
         end = max(operands, cta.sm.tensor.book(cta.t, busy))
+        times[cta.sm.index] += (cta.t, end)
         cta.matrix.append(end + m.shared_latency + unit.latency)
         own(cta)
 

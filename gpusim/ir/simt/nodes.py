@@ -265,6 +265,12 @@ class Geometry:
     shared_bytes: int = 0
     cluster: tuple[int, int, int] = (1, 1, 1)
 
+    @staticmethod
+    def text(extents: tuple[int, int, int]) -> str:
+        """(64, 2, 1) as 64x2."""
+        used = max((i + 1 for i, e in enumerate(extents) if e > 1), default=1)
+        return "x".join(str(e) for e in extents[:used])
+
     @property
     def cluster_ctas(self) -> int:
         """CTAs of a cluster."""

@@ -14,8 +14,10 @@ import numpy as np
 
 from gpusim.ir.simt.matrix import LANES, WGMMA_M, step
 from gpusim.ir.simt.matrix import WARPGROUP as GROUP_WARPS
+from gpusim.launch.energy import rate_of
 from gpusim.lower.simt.code import Access, Block, Code, Instr
 from gpusim.lower.simt.mnemonics import MATRIX, MNEMONICS, WARPGROUP
+from gpusim.spec.resolve import Machine
 from gpusim.trace.counters import Counters
 from gpusim.trace.profile import AccessCost
 from gpusim.trace.simt import Counts, CtaPath
@@ -125,6 +127,22 @@ def _memory(costs: Iterable[AccessCost]) -> Counters:
 def flops(code: Code, counts: Counts) -> int:
     """Floating-point operations of the active lanes; a fused multiply-add is two."""
     return round(sum(lanes * sum(_flops(i) for i in block.instrs) for block, lanes, _ in _blocks(code, counts)))
+
+
+def tensor_work(code: Code, counts: Counts, machine: Machine) -> dict[str, float]:
+    """Cycles of an SM's tensor cores at full rate, summed over SMs, by kind of instruction."""
+    out: dict[str, float] = {}
+    for _, _, issued in _blocks(code, counts):
+        for instr, times in issued:
+            if instr.op in MATRIX:
+                kind, (fmt, fma) = "mma.sync", MATRIX[instr.op]
+            elif instr.op in WARPGROUP:
+                kind, fmt = "wgmma", WARPGROUP[instr.op][0]
+                fma = WGMMA_M * instr.bits * step(fmt) // GROUP_WARPS
+            else:
+                continue
+            out[kind] = out.get(kind, 0.0) + times * fma / rate_of(kind, fmt, machine)
+    return out
 
 
 def _flops(instr: Instr) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.facts import LaunchFacts
 from gpusim.ir.simt.nodes import MAX_BLOCK, MAX_GRID, MAX_THREADS, Geometry, Mma, SimtProgram, Wgmma
+from gpusim.launch.clock import Clock, first_mhz
 from gpusim.launch.clusters import check_cluster, check_code, resident
 from gpusim.launch.occupancy import occupancy
 from gpusim.launch.simt.args import describe, facts
@@ -39,7 +40,7 @@ class Ready:
         return resident(self.machine, self.held.ctas_per_sm, self.geometry.cluster_ctas)
 
 
-def prepare(kernel: Any, geometry: Geometry, args: Sequence[Any], spec: GpuSpec, registers: int | None, clock_mhz: float | None) -> Ready:
+def prepare(kernel: Any, geometry: Geometry, args: Sequence[Any], spec: GpuSpec, registers: int | None, clock_mhz: Clock) -> Ready:
     """`kernel` (a SimtProgram, or what has `.program_for(tuple[Arg, ...])`) for this launch. GpusimError for what the device cannot do."""
     from gpusim.lower.simt import lower
 
@@ -50,7 +51,7 @@ def prepare(kernel: Any, geometry: Geometry, args: Sequence[Any], spec: GpuSpec,
     return ready(code, known, geometry, spec, registers, clock_mhz)
 
 
-def ready(code: Code, known: LaunchFacts, geometry: Geometry, spec: GpuSpec, registers: int | None, clock_mhz: float | None) -> Ready:
+def ready(code: Code, known: LaunchFacts, geometry: Geometry, spec: GpuSpec, registers: int | None, clock_mhz: Clock) -> Ready:
     """Lowered `code` on `spec`. registers: per thread, instead of the estimate of `code`; what does not fit is spilled."""
     from gpusim.lower.simt.select import limited
 
@@ -63,9 +64,8 @@ def ready(code: Code, known: LaunchFacts, geometry: Geometry, spec: GpuSpec, reg
         what = f"one block needs {shared} bytes of shared memory; {spec.sm.shared_max_per_cta} is the most."
         raise GpusimError(what, where=code.program.name, hint="Use smaller shared arrays.")
     held = occupancy(Footprint(geometry.warps, code.registers, code.spills, shared), spec)
-    own = spec.clocks.tensor if uses_tensor(code) else spec.clocks.boost
     check_code(code, spec)
-    machine = resolve(spec, clock_mhz or own / 1e6)
+    machine = resolve(spec, first_mhz(clock_mhz, spec, uses_tensor(code)))
     memo = {"loads": loads(machine, geometry.ctas, held.ctas_per_sm, geometry.cluster_ctas)} if geometry.cluster_ctas > 1 else {}
     return Ready(code, known, geometry, spec, machine, held, memo)
 

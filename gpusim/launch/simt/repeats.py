@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpusim.ir.simt.nodes import Geometry, SimtProgram
+from gpusim.launch.clock import Clock
 from gpusim.launch.simt.args import facts
 from gpusim.launch.simt.prepare import Ready, check_geometry, ready
 from gpusim.lower.simt.code import Code
@@ -24,7 +25,7 @@ class Repeats:
         self._codes = Codes(program)
         self._made: dict[Any, tuple[Code, GpuSpec, Ready]] = {}  # code and spec, so that their ids stay theirs
 
-    def prepare(self, geometry: Geometry, args: Sequence[Any], spec: GpuSpec, registers: int | None, clock_mhz: float | None) -> Ready:
+    def prepare(self, geometry: Geometry, args: Sequence[Any], spec: GpuSpec, registers: int | None, clock_mhz: Clock) -> Ready:
         """As `prepare.prepare`, with its errors."""
         known = facts(self.program, geometry, args)
         code = self._codes(known)

@@ -13,10 +13,13 @@ from gpusim.devices.simt.costs import CODE_BYTES
 from gpusim.devices.simt.result import SmRun
 from gpusim.ir.simt.nodes import Geometry, SimtProgram
 from gpusim.launch import laws
-from gpusim.launch.ablations import ablate, ablate_passed, ablate_traffic, in_turn
+from gpusim.launch.ablations import ablate_passed, ablate_traffic
+from gpusim.launch.clock import Clock
+from gpusim.launch.energy import loaded, thread_work
 from gpusim.launch.protocol import KEPT, check_options
+from gpusim.launch.settling import settled
 from gpusim.launch.simt.counting import counters as count
-from gpusim.launch.simt.counting import flops
+from gpusim.launch.simt.counting import flops, tensor_work
 from gpusim.launch.simt.estimate import estimate
 from gpusim.launch.simt.limits import limits
 from gpusim.launch.simt.loads import Load, loads
@@ -60,7 +63,7 @@ def simulate_simt(
     spec: GpuSpec,
     *,
     registers: int | None = None,
-    clock_mhz: float | None = None,
+    clock_mhz: Clock = None,
     values: bool = True,
     l2: str = "cold",
     launch: str = "out",
@@ -68,16 +71,17 @@ def simulate_simt(
     timeline: bool = False,
     state: MemoryState | None = None,
     without: Sequence[str] = (),
+    data: str = "random",
 ) -> SimtResult:
     """One launch of `kernel` (a SimtProgram, or what has `.program_for(tuple[Arg, ...])`) with `args` on `spec`.
 
     args: NumPy arrays (written in place), numbers; with values=False also `ArraySpec`. registers: per thread, instead of the estimate.
-    values: execute every thread; False: only what time and counters need, and arrays stay as they are. l2, launch, clock_mhz: as in
+    values: execute every thread; False: only what time and counters need, and arrays stay as they are. l2, launch, clock_mhz, data: as in
     `launch.run.simulate`. exact: leave nothing out. timeline: keep the passes of the timed warps. without: names of `launch.ablations`
     to take away. state: memory and L2 of the launches before, instead of l2. Raises GpusimError for what the device cannot do, and for what
     the sanitizer finds.
     """
-    begun = begin(kernel, geometry, args, spec, registers=registers, clock_mhz=clock_mhz, l2=l2, launch=launch, exact=exact, state=state)
+    begun = begin(kernel, geometry, args, spec, registers=registers, clock_mhz=clock_mhz, l2=l2, launch=launch, exact=exact, state=state, data=data)
     begun.execute(values=values)
     return begun.result(timeline=timeline, without=without)
 
@@ -89,23 +93,26 @@ def begin(
     spec: GpuSpec,
     *,
     registers: int | None = None,
-    clock_mhz: float | None = None,
+    clock_mhz: Clock = None,
     l2: str = "cold",
     launch: str = "out",
     exact: bool = False,
     state: MemoryState | None = None,
+    data: str = "random",
 ) -> Begun:
     """A launch that is compiled and fits the device. `execute` makes its values, `result` its time; `simulate_simt` has the arguments."""
-    check_options(l2, launch, clock_mhz)
+    check_options(l2, launch, clock_mhz, data)
     ready = prepare(kernel, geometry, args, spec, registers, clock_mhz)
-    return Begun(ready, args, l2, launch, exact, state)
+    return Begun(ready, args, l2, launch, exact, state, clock_mhz, data)
 
 
 class Begun:
     """A launch in two steps, so that values can be had without paying for time."""
 
-    def __init__(self, ready: Ready, args: Sequence[Any], l2: str, launch: str, exact: bool, state: MemoryState | None = None) -> None:
-        self.ready, self.args = ready, args
+    def __init__(
+        self, ready: Ready, args: Sequence[Any], l2: str, launch: str, exact: bool, state: MemoryState | None = None, clock: Clock = None, data: str = "random"
+    ) -> None:
+        self.ready, self.args, self.clock, self.data = ready, args, clock, data
         self.state = state or MemoryState(ready.spec, l2)
         self.l2, self.launch, self.exact = l2 if l2 == "warm" or self.state.fresh else KEPT, launch, exact
         if "loads" not in ready.memo:
@@ -157,12 +164,12 @@ class Begun:
         assert self.passed is not None
         whole, passed = copy(self), self.passed
 
-        def make(names: tuple[str, ...]) -> SimtResult:
-            whole.ready = replace(self.ready, machine=ablate(self.ready.machine, names))
+        def make(machine: Machine, names: tuple[str, ...]) -> SimtResult:
+            whole.ready = replace(self.ready, machine=machine)
             return assemble(whole, ablate_passed(passed, self.ready.code, names), timeline, names)
 
-        made, saved = in_turn(make, lambda one: one.run.time_ps, without)
-        return replace(made, run=replace(made.run, saved=saved)) if saved else made
+        made, run = settled(make, lambda one: one.run, self.clock, self.ready.machine, self.ready.spec, without)
+        return replace(made, run=run)
 
 
 def assemble(begun: Begun, passed: Passed, timeline: bool, without: tuple[str, ...] = ()) -> SimtResult:
@@ -185,7 +192,7 @@ def assemble(begun: Begun, passed: Passed, timeline: bool, without: tuple[str, .
         gpu=ready.spec.name,
         kernel=code.program.name,
         params=_params(ready),
-        protocol=Protocol(begun.l2, begun.launch, machine.clock_hz / 1e6),
+        protocol=Protocol(begun.l2, begun.launch, machine.clock_hz / 1e6, data=begun.data),
         occupancy=ready.held,
         ctas=geometry.ctas,
         waves=-(-geometry.ctas // ready.slots),
@@ -204,6 +211,9 @@ def assemble(begun: Begun, passed: Passed, timeline: bool, without: tuple[str, .
         profile=_profile(ready, passed, sms),
     )
     laws.check_simt(run)
+    if ready.spec.power is not None:
+        work = thread_work(counters, tensor_work(code, passed.counts, machine))
+        run = loaded(run, work, ready.spec.power, begun.data, before=machine.launch_start + _cold(code, machine))
     return SimtResult(run, passed.executed, code, tuple(s.run for s in sms))
 
 
@@ -255,12 +265,7 @@ def _params(ready: Ready) -> dict[str, Any]:
     """What a reader needs to launch the same again: grid, block, shared memory, scalar arguments."""
     g = ready.geometry
     scalars = {ready.code.program.args[arg].name: value for (arg, what), value in ready.facts.params.items() if what == "value"}
-    return {"grid": _extents(g.grid), "block": _extents(g.block)} | ({"shared": g.shared_bytes} if g.shared_bytes else {}) | scalars
-
-
-def _extents(extents: tuple[int, int, int]) -> str:
-    used = max((i + 1 for i, e in enumerate(extents) if e > 1), default=1)
-    return "x".join(str(e) for e in extents[:used])
+    return {"grid": g.text(g.grid), "block": g.text(g.block)} | ({"shared": g.shared_bytes} if g.shared_bytes else {}) | scalars
 
 
 def _said(passed: Passed, sms: Sequence[Sm]) -> str:

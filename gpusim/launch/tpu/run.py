@@ -11,6 +11,7 @@ from gpusim.engine.server import Server
 from gpusim.errors import GpusimError
 from gpusim.ir.check import check
 from gpusim.ir.program import Program
+from gpusim.launch.clock import LOAD, SUSTAINED, Clock
 from gpusim.launch.digest import digest
 from gpusim.launch.protocol import check_options
 from gpusim.launch.tpu.laws import check as check_laws
@@ -39,20 +40,21 @@ def simulate_tpu(
     *,
     l2: str = "cold",
     launch: str = "out",
-    clock_mhz: float | None = None,
+    clock_mhz: Clock = None,
     exact: bool = False,
     timeline: bool = False,
     without: Seq[str] = (),
     leftover: float = 0.0,
+    data: str = "random",
 ) -> Run:
     """One launch of `program` on all cores of `spec`. launch: the host's overhead "out" or "in". timeline: keep the end of every step.
 
     Every step is simulated, so `exact` changes nothing. l2 can only be "cold" and `without` empty: GpusimError. So it is for what a TPU cannot do.
     """
-    check_options("cold", launch, clock_mhz)
+    check_options("cold", launch, clock_mhz, data)
     _refuse(l2, without)
     check(program)
-    m = resolve_tpu(spec, clock_mhz)
+    m = resolve_tpu(spec, _mhz(clock_mhz, spec))
     lowered = lower_tpu(program, m)
     timed = time(lowered, m, timeline)
     counters = _counters(timed)
@@ -79,6 +81,13 @@ def simulate_tpu(
     )
     check_laws(run_)
     return run_
+
+
+def _mhz(clock: Clock, spec: TpuSpec) -> float | None:
+    """GpusimError for a clock under load: nothing is known of a TPU's power."""
+    if clock in (LOAD, SUSTAINED):
+        raise GpusimError(f"clock = '{clock}': nothing is known of the power of {spec.name}.", hint="Leave it out, or give the clock in MHz.")
+    return None if isinstance(clock, str) else clock
 
 
 def _refuse(l2: str, without: Seq[str]) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpusim.errors import GpusimError
+from gpusim.launch.clock import LOAD, Clock
 from gpusim.launch.simt.run import simulate_simt
 from gpusim.launch.simt.state import MemoryState
 from gpusim.probe.plan import Excluded
 from gpusim.spec.device import GpuSpec
 from gpusim.validate.cases import Case
+from gpusim.validate.clocks import both, mhz_of
 from gpusim.validate.outcome import Outcome
 from gpusim.validate.profiled import counted, with_times
 from gpusim.validate.protocol import MEASURES, Measure
@@ -39,8 +41,8 @@ def evaluate_simt(case: Case, spec: GpuSpec, measure: Measure, min_us: float) ->
         unforeseen.add_note(f"while simulating the measured case {case.id}")
         raise
     status, reason = ("short", f"shorter than {min_us:g} us") if plan.length_us < min_us else ("ok", None)
-    error = facts.value / plan.measured - 1
-    return replace(made, simulated=facts.value, error=error, status=status, reason=reason, shape=plan.shape, counters=facts.counters)
+    error, clock = facts.value / plan.measured - 1, both(case.number("clock_mhz"), facts.mhz)
+    return replace(made, simulated=facts.value, error=error, status=status, reason=reason, shape=plan.shape, counters=facts.counters, clock=clock)
 
 
 def fitting(case: Case, measure: Measure) -> Measure:
@@ -60,7 +62,7 @@ def _launch_plan(case: Case, measure: Measure) -> Plan:
     truth = case.number(*measure.truth)
     if truth is None:
         raise GpusimError(f"the case has no {' or '.join(measure.truth)}.", where=case.id)
-    return Plan(truth, "ns", lambda spec: _launch(launch, spec, measure, None), launch.shape, truth / 1000)
+    return Plan(truth, "ns", lambda spec: _launch(launch, spec, measure, LOAD), launch.shape, truth / 1000)
 
 
 def _cycles(case: Case) -> tuple[float, float] | None:
@@ -74,7 +76,7 @@ def _clock(cycles: float, ns: float, spec: GpuSpec) -> float:
     return min(1000 * cycles / ns, spec.clocks.boost / 1e6)
 
 
-def _launch(launch: ThreadLaunch, spec: GpuSpec, measure: Measure, clock_mhz: float | None) -> Facts:
+def _launch(launch: ThreadLaunch, spec: GpuSpec, measure: Measure, clock_mhz: Clock) -> Facts:
     state = MemoryState(spec, measure.l2, measure.leftover)
     result = simulate_simt(
         launch.kernel,
@@ -88,4 +90,4 @@ def _launch(launch: ThreadLaunch, spec: GpuSpec, measure: Measure, clock_mhz: fl
         launch=measure.launch,
         state=state,
     )
-    return Facts(measure.simulated(result.run), counted(result.run, spec))
+    return Facts(measure.simulated(result.run), counted(result.run, spec), mhz_of(result.run, spec))

@@ -10,10 +10,12 @@ from gpusim.spec.device import GpuSpec
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a simulation gives: the value that stands against the measured one, and, of a whole launch, its counters and its run."""
+    """What a simulation gives: the value that stands against the measured one, and, of a whole launch, its counters and the clock in MHz that it has
+    under its own load."""
 
     value: float
     counters: dict[str, float] = field(default_factory=dict)
+    mhz: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
