@@ -76,7 +76,7 @@ def _text(report: Report, given: dict[str, Any], options: dict[str, Any], verbos
     from gpusim.report.text import render, wrap
 
     chosen = {**{n: n in given for n in report.params}, **{n: value != DEFAULTS[n] for n, value in options.items()}}
-    shown = report.params | options | ({"clock": "boost"} if options["clock"] is None else {})
+    shown = report.params | options | ({"clock": "the model's own"} if options["clock"] is None else {})
     lines = []
     for label, wanted in (("given", True), ("defaults", False)):
         text = "  ".join(f"{name}={_plain(shown[name])}" for name in shown if chosen[name] is wanted)

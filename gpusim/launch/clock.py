@@ -2,7 +2,8 @@
 
 Three things hold the clock below `clocks.boost` [docs/clock.md]:
 
-1. The first tensor instruction of any SM takes the chip to `clocks.tensor`; `power.step.hold` after the last one it returns. Each switch costs `power.step.switch`.
+1. The first tensor instruction of any SM takes the chip to `clocks.tensor`; `power.step.hold` after the last one it returns. Each such step costs
+   `power.step.switch`.
 2. Power of SMs and L2 above `power.quick.peak` is answered by a lower clock. Rates go with the clock, energies with the square of the voltage, and the voltage
    with the clock; so power goes with its cube, and the clock with the cube root of (allowed / asked). Over tens of ms the regulation goes by
    counted work, as if all data toggled.

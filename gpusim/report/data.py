@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 #: attributes of a report that are keys of the JSON under the same name, in this order
 PLAIN = (
-    "gpu", "kernel", "params", "ctas", "waves", "tail_ctas", "ctas_per_sm", "limiter", "cycles", "time_us", "clock_mhz", "clock_held_by", "power_w",
-    "energy_uj", "tflops", "peak_tflops", "fraction_of_peak", "dram_read_bytes", "dram_write_bytes", "l2_sectors", "l1_sectors", "shared_wavefronts",
-    "l2_hit_rate", "l1_hit_rate", "active_threads", "sectors_per_request", "bank_conflicts", "achieved_occupancy", "stalls", "bottleneck", "advice", "extrapolated", "digest",
+    "gpu", "kernel", "params", "ctas", "waves", "tail_ctas", "ctas_per_sm", "limiter", "cycles", "time_us", "clock_mhz", "power_w", "energy_uj", "tflops",
+    "peak_tflops", "fraction_of_peak", "dram_read_bytes", "dram_write_bytes", "l2_sectors", "l1_sectors", "shared_wavefronts", "l2_hit_rate", "l1_hit_rate",
+    "active_threads", "sectors_per_request", "bank_conflicts", "achieved_occupancy", "stalls", "bottleneck", "advice", "extrapolated", "digest",
 )  # fmt: skip
 #: keys that a sweep's row spreads or leaves out
 NESTED = ("params", "stalls", "advice", "extrapolated", "energy_uj")
@@ -32,7 +32,8 @@ def to_dict(report: Report) -> dict[str, Any]:
         "slots": run.slots,
         "flops": run.flops,
         "occupancy": asdict(run.occupancy),
-        "protocol": asdict(run.protocol),
+        "protocol": {key: getattr(run.protocol, key) for key in ("l2", "launch", "clock_mhz")},
+        "clock": {key: getattr(run.protocol, key) for key in ("clock", "held_by", "data")},
         "bounds_cycles": run.bounds,
         "counters": run.counters,
         "traffic": table(report),

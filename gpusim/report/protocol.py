@@ -11,14 +11,12 @@ MEANING = {
     "data": {"random": "data whose bits toggle at random", "zeros": "data of zeros"},
     "launch": {"out": "without launch overhead", "in": "with launch overhead"},
 }
-#: word for the clock -> what it means
+#: word for a clock under load -> what it means
 CLOCK_MEANING = {
-    "boost": "the highest clock of such a launch",
     "load": "the clock that one launch gets under its own load",
     "sustained": "the clock of this launch repeated for seconds, the power limit included",
-    "given": "as given",
 }
-#: those of them that can be asked for
+#: words for a clock that can be asked for; "boost" is the highest that such a launch can have
 CLOCKS = ("boost", "load", "sustained")
 #: the L2 of a launch in a program, as reports say it; nobody can ask for it
 KEPT = "kept"

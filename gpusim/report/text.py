@@ -129,8 +129,9 @@ def _provenance(r: Report) -> Iterator[Line]:
 
 
 def _clock(p: Protocol) -> str:
+    how = f", {CLOCK_MEANING[p.clock]}" if p.clock in CLOCK_MEANING else ""
     data = f"; {MEANING['data'][p.data]}" if p.data != "random" else ""
-    return f"SM clock {p.clock_mhz:.0f} MHz, {CLOCK_MEANING[p.clock]}{data}"
+    return f"SM clock {p.clock_mhz:.0f} MHz{how}{data}"
 
 
 def _trust(r: Report) -> str:

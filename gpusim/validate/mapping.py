@@ -52,8 +52,8 @@ def map_case(case: Case, measure: Measure) -> Mapped:
     except GpusimError as error:
         raise Unsupported(str(error)) from None
     clock = LOAD if measure.own_clock else _clock(case)
-    data = "zeros" if case.params.get("data") == "zeros" else "random"
-    return Mapped(program, {"l2": measure.l2, "launch": measure.launch, "clock_mhz": clock, "leftover": measure.leftover, "data": data}, shape)
+    zeros = {"data": "zeros"} if case.params.get("data") == "zeros" else {}
+    return Mapped(program, {"l2": measure.l2, "launch": measure.launch, "clock_mhz": clock, "leftover": measure.leftover, **zeros}, shape)
 
 
 def _clock(case: Case) -> float:

@@ -52,7 +52,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         if "256" in program.params["tile"]:
             raise GpusimError("the tile does not fit.", where="sm")
         occupancy = Occupancy(1, "shared", {}, 4, 128, 0)
-        protocol = Protocol(options["l2"], options["launch"], options["clock_mhz"] or 1234.0)
+        protocol = Protocol(options["l2"], options["launch"], float(options["clock_mhz"]) if options["clock_mhz"] != "load" else 1234.0)
         return Run(str(spec), "gemm", {}, protocol, occupancy, program.ctas, 1, 132, CYCLES, PICOSECONDS, 0, {}, {}, 0.0, {})
 
     monkeypatch.setattr(evaluate, "simulate", simulate)
@@ -104,7 +104,7 @@ def test_protocols_are_not_mixed(run: Callable[..., Validation], calls: list[dic
     assert {tuple(c.values()) for c in calls} == {("cold", "out", 1500, 2.4e6)}
     calls.clear()
     timed = run(measure="time")
-    assert {tuple(c.values()) for c in calls} == {("foreign-dirty", "in", None, 0.0)}
+    assert {tuple(c.values()) for c in calls} == {("foreign-dirty", "in", "load", 0.0)}
     first = timed.outcomes[0]
     assert (first.simulated, first.unit, first.measured, first.error) == (30_000, "ns", 40_000, pytest.approx(-0.25))
     assert timed.outcomes[2].status == "ok", "12 us by events, though under 10 us by the profiler"

@@ -22,7 +22,7 @@ def test_a_case_becomes_its_program_and_its_protocol() -> None:
     wanted |= {"lda": 2184, "ldb": 2184, "ldc": 2184}
     assert wanted.items() <= mapped.program.params.items()
     assert mapped.options == {"l2": "cold", "launch": "out", "clock_mhz": 1939, "leftover": 2.4e6}
-    assert map_case(ONE, MEASURES["time"]).options == {"l2": "foreign-dirty", "launch": "in", "clock_mhz": None, "leftover": 0.0}
+    assert map_case(ONE, MEASURES["time"]).options == {"l2": "foreign-dirty", "launch": "in", "clock_mhz": "load", "leftover": 0.0}
     assert mapped.shape == "2177x2177x2177"
 
 
