@@ -56,7 +56,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         return Run(str(spec), "gemm", {}, protocol, occupancy, program.ctas, 1, 132, CYCLES, PICOSECONDS, 0, {}, {}, 0.0, {})
 
     monkeypatch.setattr(evaluate, "simulate", simulate)
-    monkeypatch.setattr(command, "load_spec", FakeSpec)
+    monkeypatch.setattr(command, "load_gpu", FakeSpec)
     return seen
 
 
