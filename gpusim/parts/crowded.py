@@ -9,8 +9,8 @@ _FULLEST = 0.9
 
 class CrowdedServer:
     """First come, first served, like any server, at the rate that the others leave: all of it while they rest, this SM's share while they want as
-    much as it does. They are taken to do what it does: at first at the same time, later at other times, as often on average. In the long run
-    nobody gets more than its share: what it had more within `window` / 4 cycles is taken off again.
+    much as it does. They are taken to do what it does: at the same time from its first request until its share has served all that waits, later at other
+    times, as often on average. In the long run nobody gets more than its share: what it had more within `window` / 4 cycles is taken off again.
 
     A request waits at least for the others': `wait` * u / (2 (1 - u)) cycles (M/D/1), where u is the server's utilisation over about
     `window` cycles, at most 0.9. `book` is called in non-decreasing time.
@@ -28,10 +28,12 @@ class CrowdedServer:
 
     def book(self, now: float, cycles: float) -> float:
         """When a request made at `now` that keeps this SM's share busy for `cycles` is through."""
+        if not self.busy:  # the others begin when this SM does
+            self.seen = self.fair = now
         if now > self.seen:
-            gone = exp((self.seen - now) / self.window)
-            self.load *= gone
-            self.start *= gone
+            self.load *= exp((self.seen - now) / self.window)
+            if now > self.fair:
+                self.start *= exp((max(self.seen, self.fair) - now) / self.window)
             self.seen = now
         self.load += cycles / self.window
         self.busy += cycles

@@ -44,6 +44,14 @@ def test_l1_keeps_sectors_and_forgets_the_line_used_longest_ago() -> None:
     assert (l1.hits, l1.misses) == (5, 7)
 
 
+def test_who_asks_first_of_all_gets_no_more_than_its_share() -> None:
+    """The first burst of a launch is everybody's: it takes as long as this SM's share, whenever it begins."""
+    for begin in (0.0, 130.0, 5000.0):
+        server = CrowdedServer(0.0, 132)
+        ends = [server.book(begin + i, 30.0) for i in range(100)]
+        assert ends[-1] == begin + 3000.0
+
+
 def test_a_crowded_server_queues_and_waits_longer_when_it_is_busier() -> None:
     idle = CrowdedServer(0.0)
     assert [idle.book(0, 5), idle.book(0, 5), idle.book(100, 5)] == [5, 10, 105]

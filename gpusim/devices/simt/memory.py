@@ -82,7 +82,7 @@ class MemoryPath:
         self.spread = simt.dram_spread
         self.l2 = CrowdedServer(simt.l2_wait)
         self.dram = CrowdedServer(simt.dram_wait, share)
-        self.out, self.taken_in = CrowdedServer(0.0), CrowdedServer(0.0)
+        self.out, self.taken_in = CrowdedServer(0.0), CrowdedServer(0.0, share)
         port = around.in_gpc * sector / (machine.gpc_rate_per_sm * _size_of_gpc(machine, around.sm))
         self.per_filled, self.per_sector = sector / machine.fill_rate, max(port, share * sector / machine.l2_read_rate)
         self.received = around.received
