@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpusim import cuda, kernels
-    from gpusim.api import list_specs, load_spec, program, run, sweep
+    from gpusim.api import compare, list_specs, load_spec, program, run, sweep
     from gpusim.cuda.launching import Launch
     from gpusim.errors import GpusimError
     from gpusim.report.program import ProgramReport
@@ -27,6 +27,7 @@ __version__ = "0.1.0"
 #: public name -> the module that holds it ("" where the name is a module of its own)
 _HOMES = {
     "run": "gpusim.api",
+    "compare": "gpusim.api",
     "program": "gpusim.api",
     "sweep": "gpusim.api",
     "load_spec": "gpusim.api",
@@ -49,7 +50,7 @@ _HOMES |= dict.fromkeys(_TYPES.split(), "gpusim.cuda.types")
 _HOMES |= dict.fromkeys(("config", "jit", "njit", "prange"), "gpusim.cuda.host")
 _HOMES |= {"vectorize": "gpusim.cuda.refusals", "guvectorize": "gpusim.cuda.refusals"}
 
-__all__ = ["GpusimError", "Launch", "ProgramReport", "Report", "cuda", "kernels", "list_specs", "load_spec", "program", "run", "sweep"]
+__all__ = ["GpusimError", "Launch", "ProgramReport", "Report", "compare", "cuda", "kernels", "list_specs", "load_spec", "program", "run", "sweep"]
 
 
 def __getattr__(name: str) -> Any:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from gpusim.cuda.dispatcher import Dispatcher
     from gpusim.cuda.launching import How, Launch
     from gpusim.report.program import ProgramReport
+    from gpusim.report.side_by_side import Comparison
 
-__all__ = ["list_specs", "load_spec", "program", "run", "sweep"]
+__all__ = ["compare", "list_specs", "load_spec", "program", "run", "sweep"]
 
 
 def run(
@@ -74,6 +75,31 @@ def run(
     from gpusim.interp.tile import compute
 
     return Report(done, spec, compute(program, dict(inputs)))
+
+
+def compare(program: Program, gpu: Iterable[str | Path | Device], *, launch: str = "out", clock: float | None = None) -> Comparison:
+    """Simulate one launch of `program` on each device of `gpu`; print the result to see them side by side.
+
+    A tile that the program leaves open is chosen for each device. launch: overhead "in" or "out"; clock: in MHz, of all of them (None: each
+    model's own). A device that cannot run the program stands in `refused` with the reason. Raises GpusimError if none can.
+
+    >>> print(gs.compare(gs.kernels.gemm(4096, 4096, 4096), ["a100", "h100", "tpu-v4", "tpu-v5p"]))  # doctest: +SKIP
+    """
+    from gpusim.launch.run import simulate
+    from gpusim.report.side_by_side import Comparison
+
+    options = Options("cold", launch, clock)
+    specs = [load_spec(name) for name in gpu]
+    reports, refused = [], {}
+    for spec in specs:
+        try:
+            reports.append(Report(simulate(program, spec, **options.for_launch()), spec))
+        except GpusimError as error:
+            refused[spec.name] = str(error)
+    if not reports:
+        first = next(iter(refused.values()), "no device is given.")
+        raise GpusimError(f"there is nothing to compare: {first}", hint="Give several devices of `gpusim devices`.")
+    return Comparison(tuple(reports), refused)
 
 
 def program(

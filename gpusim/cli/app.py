@@ -14,7 +14,7 @@ import typer
 import typer.core
 
 import gpusim
-from gpusim.cli import calibrate, demo, devices, probe, run, show, sweep, validate
+from gpusim.cli import calibrate, compare, demo, devices, probe, run, show, sweep, validate
 from gpusim.errors import GpusimError
 
 
@@ -22,7 +22,7 @@ class InOrder(typer.core.TyperGroup):
     """Lists commands in the order in which a newcomer needs them."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return ["demo", "run", "sweep", "probe", "validate", "calibrate", "devices", "show"]
+        return ["demo", "run", "compare", "sweep", "probe", "validate", "calibrate", "devices", "show"]
 
 
 def build() -> typer.Typer:
@@ -30,6 +30,7 @@ def build() -> typer.Typer:
     app = typer.Typer(name="gpusim", cls=InOrder, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     app.callback()(_root)
     app.add_typer(run.build(), name="run")
+    app.add_typer(compare.build(), name="compare")
     app.add_typer(sweep.build(), name="sweep")
     for command in (probe.probe, validate.validate, calibrate.calibrate, devices.devices, show.show, demo.demo):
         app.command()(command)

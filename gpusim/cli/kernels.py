@@ -19,7 +19,7 @@ HELP = {
     "m": "Rows of A and C.",
     "n": "Columns of B and C.",
     "k": "Columns of A, rows of B.",
-    "tile": "Tile of a CTA, BMxBNxBK.",
+    "tile": "Tile of a CTA, or block of a TPU's grid step, BMxBNxBK.",
     "warps": "Warps of a CTA.",
     "stages": "Depth of the software pipeline.",
     "group_m": "Tile rows that are rasterised together.",
@@ -31,12 +31,17 @@ HELP = {
 }
 #: what stands for the default where the kernel or the device decides
 DECIDED = {
+    "tile": "128x128x64 on GPUs; on TPUs the one that suits the size",
     "warps": "4 up to 128x128, else 8",
     "stages": "the most up to 4 that fit",
     "lda": "by --ld",
     "ldb": "by --ld",
     "ldc": "by --ld",
 }
+
+
+#: parameter -> other names of its option
+ALIASES = {"tile": ("--block",)}
 
 
 class KernelGroup(typer.core.TyperGroup):
@@ -73,7 +78,7 @@ def options(kernel: Kernel, *, as_text: bool) -> list[inspect.Parameter]:
     for name, parameter in inspect.signature(kernel).parameters.items():
         kind = str if as_text or not _is_whole(hints.get(name)) else int
         help_text = f"{HELP.get(name, '')} [default: {default_of(parameter)}]".strip()
-        option = typer.Option(f"--{name.replace('_', '-')}", help=help_text, show_default=False, metavar="AXIS" if as_text else None)
+        option = typer.Option(*ALIASES.get(name, ()), f"--{name.replace('_', '-')}", help=help_text, show_default=False, metavar="AXIS" if as_text else None)
         made.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[Optional[kind], option]))  # noqa: UP045
     return made
 

@@ -20,8 +20,8 @@ from gpusim.parts.systolic import product
 from gpusim.spec.resolve_tpu import TpuMachine, resolve_tpu
 from gpusim.spec.tpu import TpuSpec
 
-#: in how many pieces a side of the product is cut, at most
-PIECES = 48
+#: in how many pieces a side of the product may be cut
+PIECES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48)
 #: the largest sides of a block
 LARGEST = (2048, 4096, 8192)
 
@@ -39,7 +39,8 @@ def best_blocks(program: Program, spec: TpuSpec) -> Program:
     fitting = [b for b in _candidates(sizes, of, m) if _bytes(b, of, m) <= m.vmem_bytes]  # type: ignore[arg-type]
     if not fitting:
         raise GpusimError(f"no block fits the vector memory of {m.name}.", where=program.name)
-    best = min(fitting, key=lambda b: (_cycles(b, sizes, of, m), b))  # type: ignore[arg-type]
+    group = int(program.params.get("group_m", 1))
+    best = min(fitting, key=lambda b: (_cycles(b, sizes, of, m, group), b))  # type: ignore[arg-type]
     return program.retile("x".join(map(str, best)))
 
 
@@ -50,7 +51,7 @@ def _candidates(sizes: Block, of: DType, m: TpuMachine) -> Iterator[Block]:
 
 
 def _sides(size: int, unit: int, most: int) -> list[int]:
-    even = {round_up(ceil(size / pieces), unit) for pieces in range(1, PIECES + 1)}
+    even = {round_up(ceil(size / pieces), unit) for pieces in PIECES}
     return sorted(side for side in even if side <= max(most, unit))
 
 
@@ -61,13 +62,14 @@ def _bytes(b: Block, of: DType, m: TpuMachine) -> int:
     return m.buffers * inputs + 3 * tile_bytes((bm, bn), of, m) + 4 * bm * round_up(bn, m.lanes)
 
 
-def _cycles(b: Block, sizes: Block, of: DType, m: TpuMachine) -> float:
-    """Steps or bytes, whichever takes longer, and what no step hides: the first blocks in and the last one out."""
+def _cycles(b: Block, sizes: Block, of: DType, m: TpuMachine, group: int) -> float:
+    """Steps or bytes, whichever takes longer, and what no step hides: the first blocks in and the last one out. `group` rows of blocks are walked
+    together, column by column; where K is one block, what the next block shares with this one stays."""
     bm, bn, bk = b
     down, across, deep = (ceil(n / side) for n, side in zip(sizes, b, strict=True))
     step = product(array(m, array_format(of.matrix)), bm, bk, bn).cycles + m.step_overhead
     a, w, c = (x * y * of.bytes for x, y in ((bm, bk), (bk, bn), (bm, bn)))
     steps = ceil(down * across / m.cores) * deep
-    moved = down * across * (deep * (a + w) + c) if deep > 1 else across * w * ceil(down / 8) + down * across * a + down * across * c
+    moved = down * across * c + (down * across * deep * (a + w) if deep > 1 else across * w * ceil(down / group) + down * a * (across if down > 1 else 1))
     ends = (a + w + c) / m.dram.rate + 2 * m.dma_latency
     return max(steps * step, moved / m.dram.rate) + ends
