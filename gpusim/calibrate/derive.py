@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpusim.calibrate import chip, dram, meeting, memory, places, threads
+from gpusim.calibrate import chip, dram, meeting, memory, places, power, threads
 from gpusim.calibrate.bench import Bench, Found, Row
 from gpusim.calibrate.kept import reason
 from gpusim.calibrate.records import Missing, Records
@@ -15,7 +15,7 @@ from gpusim.spec.device import GpuSpec
 from gpusim.spec.show import spec_rows
 
 #: rows build on the values of those before them
-ROWS: tuple[Row, ...] = (*chip.ROWS, *memory.ROWS, *dram.ROWS, *places.ROWS, *threads.ROWS, *meeting.ROWS)
+ROWS: tuple[Row, ...] = (*chip.ROWS, *memory.ROWS, *dram.ROWS, *places.ROWS, *threads.ROWS, *meeting.ROWS, *power.ROWS)
 
 #: for fields that no row has found but that cannot stay as they are on the base
 FALLBACKS: tuple[Row, ...] = (*chip.FALLBACKS, *places.FALLBACKS)

@@ -51,6 +51,10 @@ REASONS: tuple[tuple[str, str], ...] = (
     ("dram.write_batch", "follows only from simulating mixes of reads and writes"),
     ("dram.standard", "says what the chip is"),
     ("dram.burst_spread", "shows only in launches of many CTAs"),
+    ("power.step", "shows only in clocks of short windows"),
+    ("power.quick", "shows only in clocks of short windows, or of whole kernels"),
+    ("power.random.l2_byte", "shows only in clocks of whole kernels"),
+    ("power", "no record isolates it"),
     ("launch.cta_change", "shows only where a CTA stamps its end and the next one its start"),
     ("launch", "events around an empty grid hold overhead and start together"),
 )

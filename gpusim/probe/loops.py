@@ -11,6 +11,7 @@ import numpy as np
 
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Arg, Geometry
+from gpusim.launch.clock import Clock
 from gpusim.launch.protocol import check_options
 from gpusim.launch.simt.args import ArraySpec, describe
 from gpusim.launch.simt.repeats import Repeats
@@ -118,10 +119,13 @@ def begin(
     launch: str = "out",
     exact: bool = False,
     state: MemoryState | None = None,
+    clock: Clock = None,
+    data: str = "random",
 ) -> Begun:
     """As `launch.simt.run.begin`. Launches of one kernel that lead to the same code are compiled once: probes differ in numbers."""
-    check_options(l2, launch, None)
-    return Begun(_repeats(kernel, describe(args)).prepare(geometry, args, spec, None, None), args, l2, launch, exact, state)
+    check_options(l2, launch, clock, data)
+    ready = _repeats(kernel, describe(args)).prepare(geometry, args, spec, None, clock)
+    return Begun(ready, args, l2, launch, exact, state, clock, data)
 
 
 @lru_cache(maxsize=32)

@@ -20,6 +20,7 @@ MODULES: dict[str, str] = {
     "bandwidth": "bandwidth",
     "divergence": "divergence",
     "scheduling": "scheduling",
+    "power": "power",
 }
 
 #: params and list of a record -> (params, value) of the points that are simulated

@@ -39,6 +39,13 @@ def test_even_sizes(outcomes: Outcomes) -> None:
     assert found.signed_mean is not None and abs(found.signed_mean) <= 0.02, found
 
 
+def test_the_clock_inside_the_kernels(outcomes: Outcomes) -> None:
+    clocks = {o.id: o.clock for o in outcomes.values() if o.clock is not None}
+    assert len(clocks) == len(outcomes)
+    errors = [simulated / measured - 1 for measured, simulated in clocks.values()]
+    assert sum(map(abs, errors)) / len(errors) <= 0.025, dict(zip(clocks, errors, strict=True))
+
+
 def test_a_tile_that_no_constant_was_found_with(outcomes: Outcomes) -> None:
     found = _statistics(outcomes, lambda o: o.group in TRITON and (o.params["BM"], o.params["BN"]) == (128, 256))
     assert found.mape is not None and found.mape <= 0.06, found

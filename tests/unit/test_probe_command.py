@@ -26,7 +26,7 @@ def measured(tmp_path: Path) -> str:
     rows.append({"group": "scheduling", "name": "barrier", "params": {"kind": "__syncthreads", "warps": 4}, "value": (12.6 + 8) / 0.9, "unit": "cycles"})
     rows.append({"group": "scheduling", "name": "barrier", "params": {"kind": "nobody's", "warps": 4}, "value": 1, "unit": "cycles"})
     rows.append({"group": "scheduling", "name": "sm_clock", "params": {"when": "start"}, "value": 1980, "unit": "MHz"})
-    rows.append({"group": "power", "name": "board_power", "params": {}, "value": 600, "unit": "W"})
+    rows.append({"group": "nobody", "name": "board_power", "params": {}, "value": 600, "unit": "W"})
     path = tmp_path / "m.json"
     path.write_text(json.dumps({"results": rows}))
     return str(path)
