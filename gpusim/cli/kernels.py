@@ -28,15 +28,23 @@ HELP = {
     "lda": "Leading dimension of A, in elements.",
     "ldb": "Leading dimension of B, in elements.",
     "ldc": "Leading dimension of C, in elements.",
+    "rows": "Rows of the matrix.",
+    "cols": "Elements of a row.",
+    "variant": "How it is computed.",
+    "fn": "What is computed for each element.",
+    "block": "Elements of a tile, a power of two.",
 }
-#: what stands for the default where the kernel or the device decides
+#: (kernel, parameter) -> what stands for the default where the kernel or the device decides
 DECIDED = {
-    "tile": "128x128x64 on GPUs; on TPUs the one that suits the size",
-    "warps": "4 up to 128x128, else 8",
-    "stages": "the most up to 4 that fit",
-    "lda": "by --ld",
-    "ldb": "by --ld",
-    "ldc": "by --ld",
+    ("gemm", "tile"): "128x128x64 on GPUs; on TPUs the one that suits the size",
+    ("gemm", "warps"): "4 up to 128x128, else 8",
+    ("gemm", "stages"): "the most up to 4 that fit",
+    ("gemm", "lda"): "by --ld",
+    ("gemm", "ldb"): "by --ld",
+    ("gemm", "ldc"): "by --ld",
+    ("softmax", "block"): "the whole row, or 1024",
+    **{(name, "warps"): "4 to 16, by the length of a row" for name in ("softmax", "layernorm", "rmsnorm")},
+    **{(name, "block"): "the whole row" for name in ("layernorm", "rmsnorm")},
 }
 
 
@@ -77,17 +85,17 @@ def options(kernel: Kernel, *, as_text: bool) -> list[inspect.Parameter]:
     made = []
     for name, parameter in inspect.signature(kernel).parameters.items():
         kind = str if as_text or not _is_whole(hints.get(name)) else int
-        help_text = f"{HELP.get(name, '')} [default: {default_of(parameter)}]".strip()
+        help_text = f"{HELP.get(name, '')} [default: {default_of(kernel, parameter)}]".strip()
         option = typer.Option(*ALIASES.get(name, ()), f"--{name.replace('_', '-')}", help=help_text, show_default=False, metavar="AXIS" if as_text else None)
         made.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[Optional[kind], option]))  # noqa: UP045
     return made
 
 
-def default_of(parameter: inspect.Parameter) -> str:
+def default_of(kernel: Kernel, parameter: inspect.Parameter) -> str:
     """The default of a kernel's parameter in words."""
     if parameter.default is parameter.empty:
         return "none, must be given"
-    return DECIDED.get(parameter.name, "none") if parameter.default is None else text_of(parameter.default)
+    return DECIDED.get((kernel.__name__, parameter.name), "none") if parameter.default is None else text_of(parameter.default)
 
 
 def with_options(function: Callable[..., Any], kernel_options: Iterable[inspect.Parameter]) -> Callable[..., Any]:

@@ -12,19 +12,21 @@ from gpusim.ir.program import Program
 from gpusim.options import Options
 
 if TYPE_CHECKING:
+    from gpusim.launch.blocked import Arrays
     from gpusim.launch.simt.state import MemoryState
     from gpusim.report.program import ProgramReport
     from gpusim.report.report import Report
     from gpusim.spec.device import GpuSpec
 
 APART = (
-    "programs of tiles ({names}) begin with the L2 that the first launch finds, and leave nothing in the L2 of kernels of threads: each of the two "
+    "programs with matrix products ({names}) begin with the L2 that the first launch finds, and leave nothing in the L2 of kernels of threads: each of the two "
     "has an L2 of its own"
 )
 
 
 def run_program(launches: Sequence[Launch | Program], spec: GpuSpec, options: Options, submit: str, values: bool) -> ProgramReport:
     """The report of `launches` in this order. GpusimError for what is no launch, and for what a launch cannot do: then none after it is executed."""
+    from gpusim.launch.blocked import is_of_threads
     from gpusim.launch.program import check_submit, timeline
     from gpusim.launch.simt.state import MemoryState
     from gpusim.report.program import ProgramReport
@@ -32,9 +34,10 @@ def run_program(launches: Sequence[Launch | Program], spec: GpuSpec, options: Op
     _check(launches, options)
     check_submit(submit)
     state, alone = MemoryState(spec, options.l2), replace(options, launch="out")
-    reports = [_report(item, spec, alone, state, values) for item in launches]
+    arrays: Arrays = {}
+    reports = [_report(item, spec, alone, state, arrays, values) for item in launches]
     line = timeline([r.run.time_ps for r in reports], spec, options.launch, submit)
-    tiles = list(dict.fromkeys(item.name for item in launches if isinstance(item, Program)))
+    tiles = list(dict.fromkeys(item.name for item in launches if isinstance(item, Program) and not is_of_threads(item)))
     notes = (APART.format(names=", ".join(tiles)),) if tiles and len(launches) > 1 else ()
     return ProgramReport(tuple(reports), spec, line.begins, line.ends, line.total, options.l2, options.launch, submit, notes)
 
@@ -55,10 +58,13 @@ def _check(launches: Sequence[Any], options: Options) -> None:
         raise GpusimError("l2 = 'warm' says what an identical launch left; a program has several.", where=where, hint=hint)
 
 
-def _report(item: Launch | Program, spec: GpuSpec, options: Options, state: MemoryState, values: bool) -> Report:
+def _report(item: Launch | Program, spec: GpuSpec, options: Options, state: MemoryState, arrays: Arrays, values: bool) -> Report:
+    from gpusim.launch.blocked import is_of_threads, simulate_blocked
     from gpusim.launch.run import simulate
     from gpusim.report.report import Report
 
+    if isinstance(item, Program) and is_of_threads(item):
+        return Report(simulate_blocked(item, spec, **options.for_launch(), state=state, arrays=arrays), spec)
     if isinstance(item, Program):
         return Report(simulate(item, spec, **options.for_launch()), spec)
     return run_kernel(item.kernel, item.args, item.grid, item.block, item.shared, How(spec, item.registers, options, state), values, item.cluster)

@@ -1,8 +1,16 @@
 """Ready-made kernels: each one screen of IR building, its NumPy reference beside it."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from gpusim.ir.program import Program
+from gpusim.kernels.elementwise import elementwise
 from gpusim.kernels.gemm import gemm
+from gpusim.kernels.norm import layernorm, rmsnorm
+from gpusim.kernels.softmax import softmax
 
 #: kernel name on the command line -> the function that builds its program
-KERNELS = {"gemm": gemm}
+KERNELS: dict[str, Callable[..., Program]] = {"gemm": gemm, "elementwise": elementwise, "softmax": softmax, "layernorm": layernorm, "rmsnorm": rmsnorm}
 
-__all__ = ["KERNELS", "gemm"]
+__all__ = ["KERNELS", "elementwise", "gemm", "layernorm", "rmsnorm", "softmax"]

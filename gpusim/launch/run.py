@@ -10,6 +10,7 @@ from gpusim.devices.gpu import REASONS, Gpu, Timed
 from gpusim.devices.stream import Stream
 from gpusim.ir.program import Program
 from gpusim.launch import laws
+from gpusim.launch.blocked import is_of_threads, simulate_blocked
 from gpusim.launch.bounds import bounds
 from gpusim.launch.choice import chosen
 from gpusim.launch.clock import Clock
@@ -63,6 +64,9 @@ def simulate_gpu(
     Raises GpusimError for what the device cannot do.
     """
     check_options(l2, launch, clock_mhz, data)
+    if is_of_threads(program):
+        protocol: dict[str, Any] = {"l2": l2, "launch": launch, "clock_mhz": clock_mhz, "exact": exact, "leftover": leftover, "data": data}
+        return simulate_blocked(program, spec, timeline=timeline, without=without, **protocol)
     ready = prepare(program, spec, clock_mhz)
 
     def make(machine: Machine, names: tuple[str, ...]) -> Run:

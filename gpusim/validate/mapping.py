@@ -11,7 +11,10 @@ from typing import Any
 
 from gpusim.errors import GpusimError
 from gpusim.ir.program import Program
+from gpusim.kernels.elementwise import elementwise
 from gpusim.kernels.gemm import gemm
+from gpusim.kernels.norm import layernorm, rmsnorm
+from gpusim.kernels.softmax import softmax
 from gpusim.launch.clock import LOAD
 from gpusim.validate.cases import Case
 from gpusim.validate.profiled import launches
@@ -99,5 +102,63 @@ def _agree(case: Case, program: Program) -> None:
             raise Unsupported(f"the record says {key} = {p[key]}, its sizes give {ours}")
 
 
+def _sizes(case: Case, *keys: str) -> list[int]:
+    """Positive integers among the params; Unsupported where one is missing."""
+    p = case.params
+    for key in keys:
+        if not isinstance(p.get(key), int) or isinstance(p[key], bool) or p[key] < 1:
+            raise Unsupported(f"params hold no positive integer '{key}'")
+    return [p[key] for key in keys]
+
+
+def _softmax(variant: str) -> Callable[[Case], tuple[Program, str]]:
+    def make(case: Case) -> tuple[Program, str]:
+        rows, cols, warps, block = _sizes(case, "rows", "cols", "warps", "block")
+        return softmax(rows, cols, variant=variant, dtype=str(case.params.get("dtype")), warps=warps, block=block), f"{rows}x{cols}"
+
+    return make
+
+
+def _norm(case: Case) -> tuple[Program, str]:
+    """The record's variant says which of the two the kernel is compiled as."""
+    kernels = {"layernorm": layernorm, "rmsnorm": rmsnorm}
+    variant = str(case.record.get("variant"))
+    if variant not in kernels:
+        raise Unsupported(f"variant '{variant}' of {case.kernel}")
+    rows, cols, warps, block = _sizes(case, "rows", "cols", "warps", "block")
+    return kernels[variant](rows, cols, dtype=str(case.params.get("dtype")), warps=warps, block=block), f"{rows}x{cols}"
+
+
+#: (measured kernel, variant) -> function of the library's elementwise kernel; None: any variant
+ELEMENTWISE = {
+    ("ew_kernel", "copy"): "copy",
+    ("ew_kernel", "relu"): "relu",
+    ("ew_kernel", "sin"): "sin",
+    ("ew_kernel", "square"): "square",
+    ("ew_kernel", "sigmoid"): "sigmoid",
+    ("ew_kernel", "sin2cos2_fused"): "sin2cos2",
+    ("ew_kernel", "sigmoid3_fused"): "sigmoid3",
+    ("ew_kernel", "sigmoid_chain_fwd"): "sigmoid3",
+    ("sig_fwd_saved_kernel", None): "sigmoid3_saved",
+    ("sig_bwd_saved_kernel", None): "sigmoid3_backward_saved",
+    ("sig_bwd_recompute_kernel", None): "sigmoid3_backward_recompute",
+}
+
+
+def _elementwise(case: Case) -> tuple[Program, str]:
+    variant = case.record.get("variant")
+    fn = ELEMENTWISE.get((case.kernel, None)) or ELEMENTWISE.get((case.kernel, variant))
+    if fn is None:
+        raise Unsupported(f"variant '{variant}' of {case.kernel}")
+    n, block, warps = _sizes(case, "n", "block", "warps")
+    return elementwise(n, fn=fn, dtype=str(case.params.get("dtype")), block=block, warps=warps), f"n={n}"
+
+
 #: name of the measured kernel -> what builds its program from a case
-KERNELS: dict[str, Callable[[Case], tuple[Program, str]]] = {"gemm_kernel": _gemm}
+KERNELS: dict[str, Callable[[Case], tuple[Program, str]]] = {
+    "gemm_kernel": _gemm,
+    "softmax_kernel": _softmax("fused"),
+    "softmax_online_kernel": _softmax("online"),
+    "layernorm_kernel": _norm,
+    **dict.fromkeys({kernel for kernel, _ in ELEMENTWISE}, _elementwise),
+}

@@ -136,7 +136,7 @@ def test_programs_of_tiles_have_an_l2_of_their_own_and_the_report_says_so() -> N
     report = gs.program([gs.kernels.gemm(m=256, n=256, k=256), launch(produce, x), gs.kernels.gemm(m=256, n=256, k=256)], GPU, values=False, l2="foreign-dirty")
     tiles = report.launches[0], report.launches[2]
     assert tiles[0].run == tiles[1].run and tiles[0].protocol.l2 == "foreign-dirty"
-    assert any("programs of tiles (gemm)" in note for note in report.notes) and "programs of tiles" in str(report)
+    assert any("programs with matrix products (gemm)" in note for note in report.notes) and "matrix products" in str(report)
     assert not pair(1).notes
 
 

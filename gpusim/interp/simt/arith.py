@@ -266,6 +266,7 @@ TEMPLATES: dict[str, str] = {
     "approx.lg2": "np.log2({0})",
     "approx.rcp": "np.reciprocal({0})",
     "approx.rsqrt": "A.wide({0}, lambda x: 1.0 / np.sqrt(x))",
+    "approx.sqrt": "np.sqrt({0})",
     "approx.sin": "np.sin({0})",
     "approx.cos": "np.cos({0})",
     "approx.tanh": "np.tanh({0})",

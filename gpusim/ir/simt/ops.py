@@ -26,7 +26,7 @@ OPS: dict[str, Rule] = {
     **_rows(1, "same", "mov neg abs not sqrt rsqrt rcp floor ceil trunc round"),
     **_rows(1, "same", "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfc gamma lgamma"),
     # one instruction of the special function unit, ftz, about 2 ulp; computed here like the exact function and rounded
-    **_rows(1, "same", "approx.ex2 approx.lg2 approx.rcp approx.rsqrt approx.sin approx.cos approx.tanh"),
+    **_rows(1, "same", "approx.ex2 approx.lg2 approx.rcp approx.rsqrt approx.sqrt approx.sin approx.cos approx.tanh"),
     **_rows(1, "same", "popc clz ffs brev bfind"),
     # div.full of PTX: right for every divisor, about 2 ulp (fdividef: 0 for a divisor above 2**126)
     **_rows(2, "same", "approx.div"),

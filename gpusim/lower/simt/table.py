@@ -38,6 +38,7 @@ _ROWS = {
         "select": "FSEL", "floor": "FRND", "ceil": "FRND", "trunc": "FRND", "round": "FRND", "copysign": "LOP3",
         "eq": "FSETP", "ne": "FSETP", "lt": "FSETP", "le": "FSETP", "gt": "FSETP", "ge": "FSETP", "isnan": "FSETP", "isinf": "FSETP", "isfinite": "FSETP",
         "approx.ex2": "MUFU.EX2", "fast.ex2": "FSETP FMUL MUFU.EX2 FMUL", "approx.lg2": "MUFU.LG2", "approx.rcp": "MUFU.RCP", "approx.rsqrt": "MUFU.RSQ",
+        "approx.sqrt": "MUFU.SQRT",
         "approx.sin": "FMUL MUFU.SIN", "approx.cos": "FMUL MUFU.COS", "approx.tanh": "MUFU.TANH",
         "sqrt": "VIADD MUFU.RSQ ISETP BRA FMUL FMUL FFMA FFMA", "rsqrt": "FSETP FMUL MUFU.RSQ FMUL", "rcp": "VIADD LOP3 ISETP BRA MUFU.RCP FFMA FADD FFMA",
         "div": "MUFU.RCP FCHK FFMA FFMA FFMA FFMA FFMA FFMA BRA",

@@ -1,0 +1,129 @@
+"""y = f(x) element by element: each block takes `block` neighbours, each tensor is read or written once.
+
+The kernels are those of `ew_kernel` and `sig_*_kernel` in the measured sources: what a chain of operations costs when it is one kernel, and what a
+backward pass costs that reads saved activations or computes them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpusim.errors import GpusimError
+from gpusim.ir.build import Builder
+from gpusim.ir.program import Program
+from gpusim.ir.types import dtype as dtype_of
+
+#: a chain: the builder, the tiles that were read -> the tiles that are written
+Chain = Callable[[Builder, tuple[str, ...]], tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What a function reads and writes, in this order; operations: of one element, as FLOPs are counted."""
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    chain: Chain
+    operations: int
+
+
+def _unary(*names: str) -> Chain:
+    """Functions one after the other."""
+
+    def chain(b: Builder, tiles: tuple[str, ...]) -> tuple[str, ...]:
+        value = tiles[0]
+        for name in names:
+            value = b.map(name, value)
+        return (value,)
+
+    return chain
+
+
+def _square(b: Builder, tiles: tuple[str, ...]) -> tuple[str, ...]:
+    return (b.map("mul", tiles[0], tiles[0]),)
+
+
+def _sin2cos2(b: Builder, tiles: tuple[str, ...]) -> tuple[str, ...]:
+    s, c = b.map("sin", tiles[0]), b.map("cos", tiles[0])
+    return (b.map("add", b.map("mul", s, s), b.map("mul", c, c)),)
+
+
+def _sigmoids(b: Builder, tiles: tuple[str, ...]) -> tuple[str, ...]:
+    first = b.map("sigmoid", tiles[0])
+    second = b.map("sigmoid", first)
+    return first, second, b.map("sigmoid", second)
+
+
+def _slope(b: Builder, tiles: tuple[str, ...]) -> tuple[str, ...]:
+    """g times the derivatives s (1 - s) of three sigmoids, the last one first."""
+    *saved, value = tiles
+    one = b.full((1,), "fp32", 1.0)
+    for s in reversed(saved):
+        value = b.map("mul", b.map("mul", value, s), b.map("sub", one, s))
+    return (value,)
+
+
+def _slope_again(b: Builder, tiles: tuple[str, ...]) -> tuple[str, ...]:
+    return _slope(b, (*_sigmoids(b, tiles[:1]), tiles[1]))
+
+
+_ONE = (("x",), ("y",))
+FUNCTIONS: dict[str, Row] = {
+    "copy": Row(*_ONE, _unary(), 0),
+    "relu": Row(*_ONE, _unary("relu"), 1),
+    "sin": Row(*_ONE, _unary("sin"), 1),
+    "cos": Row(*_ONE, _unary("cos"), 1),
+    "exp": Row(*_ONE, _unary("exp"), 1),
+    "sigmoid": Row(*_ONE, _unary("sigmoid"), 1),
+    "square": Row(*_ONE, _square, 1),
+    "sin2cos2": Row(*_ONE, _sin2cos2, 5),
+    "sigmoid3": Row(*_ONE, lambda b, tiles: _sigmoids(b, tiles)[2:], 3),
+    "add": Row(("x", "z"), ("y",), lambda b, tiles: (b.map("add", *tiles),), 1),
+    "mul": Row(("x", "z"), ("y",), lambda b, tiles: (b.map("mul", *tiles),), 1),
+    "sigmoid3_saved": Row(("x",), ("s1", "s2", "s3"), _sigmoids, 3),
+    "sigmoid3_backward_saved": Row(("s1", "s2", "s3", "g"), ("dx",), _slope, 9),
+    "sigmoid3_backward_recompute": Row(("x", "g"), ("dx",), _slope_again, 12),
+}
+
+
+def elementwise(n: int = 1 << 24, *, fn: str = "copy", dtype: str = "fp32", block: int = 1024, warps: int = 4) -> Program:
+    """y = fn(x) of n elements; some functions read or write several tensors.
+
+    fn: a key of `FUNCTIONS`, such as copy, relu, sin2cos2 (one kernel for what is five in eager code), sigmoid3, add; the sigmoid chain with its
+    backward pass: sigmoid3_saved and sigmoid3_backward_saved (1 read and 3 writes, 4 reads and 1 write: 9 accesses), sigmoid3 and
+    sigmoid3_backward_recompute (2 and 3: 5 accesses). block: elements of a block. Raises GpusimError for what makes no sense.
+    """
+    row = _row(fn)
+    of = dtype_of(dtype)
+    check_sizes("elementwise", n=n)
+    check_block("elementwise", block, warps)
+    b = Builder("elementwise", (-(-n // block),), warps)
+    reads = [b.tensor(name, of, (n,)) for name in row.reads]
+    writes = [b.tensor(name, of, (n,), role="out") for name in row.writes]
+    at = (b.program_id(0) * block,)
+    tiles = tuple(b.load(t, at, (block,), True) for t in reads)
+    for t, tile in zip(writes, row.chain(b, tiles), strict=True):
+        b.store(t, at, tile, (block,), True)
+    return b.finish({"n": n, "fn": fn, "dtype": of.name, "block": block, "warps": warps}, flops=n * row.operations)
+
+
+def _row(fn: str) -> Row:
+    if fn not in FUNCTIONS:
+        raise GpusimError(f"fn = '{fn}' is unknown.", where="elementwise", hint=f"Give one of: {', '.join(FUNCTIONS)}.")
+    return FUNCTIONS[fn]
+
+
+def check_sizes(where: str, **sizes: int) -> None:
+    """GpusimError unless all are positive."""
+    for what, value in sizes.items():
+        if value < 1:
+            raise GpusimError(f"{what} = {value} is not a size.", where=where, hint="Give a positive integer.")
+
+
+def check_block(where: str, block: int, warps: int) -> None:
+    """GpusimError unless a tile of `block` elements exists, and a CTA of `warps` warps."""
+    if block < 1 or block & (block - 1):
+        raise GpusimError(f"block = {block} is no power of two.", where=where, hint="Tiles have powers of two of elements: give 1024, for example.")
+    if warps not in (1, 2, 4, 8, 16, 32):
+        raise GpusimError(f"warps = {warps} is not possible.", where=where, hint="Give 1, 2, 4, 8, 16 or 32.")
