@@ -46,7 +46,7 @@ def run(
 ) -> Report:
     """Simulate one launch of `program` and report its time and traffic.
 
-    program: what a function of `gs.kernels` returns, or a kernel under `@cuda.jit`. gpu: a name ("h100"), the path of a YAML file, or
+    program: what a function of `gs.kernels` returns, or a kernel under `@cuda.jit` or `@triton.jit`. gpu: a name ("h100"), the path of a YAML file, or
     a loaded specification; a TPU ("tpu-v5e") runs programs of tiles only. l2: before the launch: "cold", "foreign-clean", "foreign-dirty",
     or "warm" (after an identical launch); launch: overhead "in" or "out"; clock: SM clock in MHz, or "boost" (the highest that such a launch
     gets, as None), "load" (what this one gets under its own load), "sustained" (what it keeps for seconds); data: what the arrays are supposed
@@ -58,11 +58,15 @@ def run(
     dynamic shared memory, cluster the blocks that run side by side and reach each other's shared memory, registers those of a thread (None:
     estimated). Arrays hold the results afterwards, also in `report.values`; with values=False they stay as they are, and only what time and
     counters need is computed.
+    Triton kernels: grid, and args in their order or by name ({"x": x, "n": n, "BLOCK": 1024, "num_warps": 8}).
     Raises GpusimError for what the device cannot do, and for what the sanitizer finds.
     """
     from gpusim.launch.run import simulate
 
     options = Options(l2, launch, clock, exact, (without,) if isinstance(without, str) else tuple(without), data)
+    if hasattr(program, "kernel_function"):
+        _only_for_kernels(inputs=inputs, block=block, shared=shared or None, registers=registers, cluster=None if cluster == 1 else cluster)
+        return _run_tiles(program, load_spec(gpu), options, grid, args, values)
     if not isinstance(program, Program):
         from gpusim.cuda.launching import How
 
@@ -132,6 +136,16 @@ def _only_for_kernels(**given: Any) -> None:
     named = [name for name, value in given.items() if value is not None]
     if named:
         raise GpusimError(f"{', '.join(named)}: for CUDA kernels only.", hint="Leave it out: a program of tiles knows its own grid and arguments.")
+
+
+def _run_tiles(kernel: Any, spec: Any, options: Options, grid: Any, args: Any, values: bool) -> Report:
+    from gpusim.cuda.launching import How
+
+    if grid is None:
+        raise GpusimError("no grid was given.", hint="Give grid as a tuple of up to three integers, or as a function of the arguments.")
+    named = dict(args) if isinstance(args, Mapping) else {}
+    report: Report = kernel.run(*(() if named else args), grid=grid, how=How(spec, None, options), values=values, **named).report
+    return report
 
 
 def _run_simt(kernel: Any, inputs: Any, args: Sequence[Any], shape: tuple[Any, Any, int], how: How, values: bool, cluster: Any) -> Report:

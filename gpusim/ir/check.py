@@ -6,7 +6,7 @@ from gpusim.errors import GpusimError
 from gpusim.ir.boxes import check_boxes
 from gpusim.ir.expr import names
 from gpusim.ir.infer import results
-from gpusim.ir.ops import Cast, Fold, Full, If, Let, Loop, Map, Op, Read, Reduce, While, exprs, written
+from gpusim.ir.ops import MADE, Fold, If, Let, Loop, Op, Read, While, exprs, written
 from gpusim.ir.program import Program, walk
 from gpusim.ir.rule import Scope
 from gpusim.ir.rules import PROGRAM_RULES, RULES, TENSOR_RULES, defines
@@ -61,10 +61,6 @@ def _check_body(program: Program, body: tuple[Op, ...], scope: Scope) -> None:
         scope.tiles.update({dst: types[dst] for dst in written(op)})
         if isinstance(op, MADE):
             scope.accumulators.add(op.dst)
-
-
-#: ops whose tile nobody else holds, so that products may be added to it
-MADE = (Full, Map, Cast, Reduce)
 
 
 def _check_inside(program: Program, op: Op, scope: Scope) -> None:

@@ -16,9 +16,9 @@ from gpusim.ir.tiles import Broadcast, Fold, Histogram, Index, Join, Part, Resha
 from gpusim.ir.types import DType
 
 __all__ = [
-    "Atomic", "Box", "Broadcast", "Cast", "Check", "Dot", "Fold", "Full", "Gather", "Histogram", "If", "Index", "Join", "Let", "Load", "Loop", "Map", "Op",
-    "Part", "Print", "Read", "Reduce", "Reshape", "Scan", "Scatter", "Sort", "Store", "Take", "Transpose", "Update", "While", "exprs", "reads", "writes",
-    "written",
+    "Atomic", "Box", "Broadcast", "Cast", "Check", "Dot", "Fold", "Full", "Gather", "Histogram", "If", "Index", "Join", "Let", "Load", "Loop",
+    "MADE", "Map", "Op", "Part", "Print", "Read", "Reduce", "Reshape", "Scan", "Scatter", "Sort", "Store", "Take", "Transpose", "Update", "While",
+    "exprs", "reads", "writes", "written",
 ]  # fmt: skip
 
 
@@ -158,6 +158,8 @@ class Print:
 Control = Let | Read | Loop | While | If
 Shaping = Index | Reshape | Broadcast | Transpose | Join | Part | Take | Sort | Histogram | Scan | Fold
 Memory = Load | Store | Gather | Scatter | Atomic
+#: ops whose tile nobody else holds, so that products may be added to it
+MADE = (Full, Map, Cast, Reduce)
 Op = Control | Shaping | Memory | Full | Update | Dot | Map | Reduce | Cast | Check | Print
 
 

@@ -12,7 +12,8 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "gpusim"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-ALL_BELOW = "errors probe calibrate options spec ir effects engine trace frontend lower kernels interp parts devices launch report sweeps validate cuda api"
+ALL_BELOW = "errors probe calibrate options spec ir effects engine trace frontend lower kernels interp parts devices launch report sweeps validate cuda "
+ALL_BELOW += "triton api"
 
 #: part of the package -> the other parts it may import. `a.b` allows that one module. The layers of docs/architecture.md.
 MAY_IMPORT = {
@@ -23,7 +24,7 @@ MAY_IMPORT = {
     "trace": "errors",
     "effects": "errors ir.types ir.expr ir.ops",
     "lower": "errors ir effects spec",
-    "frontend": "errors ir cuda.intrinsics cuda.types",
+    "frontend": "errors ir cuda.intrinsics cuda.types triton.markers",
     "kernels": "errors ir cuda",
     "interp": "errors ir effects trace lower.simt.code",
     "parts": "errors engine trace effects spec.resolve",
@@ -36,8 +37,9 @@ MAY_IMPORT = {
     "probe": "errors spec ir trace cuda kernels launch devices parts report",
     "validate": "errors spec ir trace kernels launch report probe",
     "cuda": "errors options spec ir trace frontend launch report",
+    "triton": "errors ir frontend interp launch report cuda.devices cuda.launching cuda.streams",
     "types": "cuda.types",
-    "api": "errors options spec ir trace kernels interp launch report sweeps cuda",
+    "api": "errors options spec ir trace kernels interp launch report sweeps cuda triton",
     "cli": ALL_BELOW,
     "configs": "",
     "__init__": ALL_BELOW,

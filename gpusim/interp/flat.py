@@ -1,0 +1,51 @@
+"""Memory of a kernel on arrays: the tensors of its program are views of the arrays' memory, which it changes in place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from gpusim.interp import addressed
+from gpusim.interp.formats import COMPUTE, rounded, storage
+from gpusim.interp.memory import Memory
+from gpusim.ir.program import Program, Tensor
+
+
+class FlatMemory(Memory):
+    """arrays: name of an array -> its memory as one row of elements in their storage type. What is stored in the type that computes it is
+    used as it is; the rest is converted, and `finish` brings back what was written."""
+
+    def __init__(self, program: Program, arrays: Mapping[str, np.ndarray]) -> None:
+        self.program = program
+        self.tensors = {t.name: t for t in program.tensors}
+        self.written = {}
+        self.given = dict(arrays)
+        used = {t.of or t.name: t.dtype for t in program.tensors}
+        self.flats = {name: _computing(self.given[name], COMPUTE[of.name]) for name, of in used.items()}
+        self.arrays = {t.name: _view(t, self.flats[t.of or t.name]) for t in program.tensors}
+
+    def finish(self) -> None:
+        """Bring what was written back to arrays that were converted."""
+        for name in {t.of or t.name for t in self.program.tensors if t.role != "in"}:
+            given, flat = self.given[name], self.flats[name]
+            if not np.shares_memory(given, flat):
+                of = next(t.dtype for t in self.program.tensors if (t.of or t.name) == name)
+                given[...] = rounded(flat, of).astype(storage(of))
+
+    def _addressed(self, tensor: str, index: np.ndarray, mask: np.ndarray | None, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        t = self.tensors[tensor]
+        flat = self.flats[t.of or t.name]
+        return flat, addressed.inside(t, index, mask, flat.size, blocks, self.program.name)
+
+
+def _computing(given: np.ndarray, kind: str) -> np.ndarray:
+    return given if given.dtype == kind else given.astype(kind)
+
+
+def _view(t: Tensor, flat: np.ndarray) -> np.ndarray:
+    """The memory as the tensor sees it: rows `pitch` apart, leading dimensions behind one another."""
+    strides = [1] if len(t.shape) == 1 else [math.prod(t.shape[d + 1 : -1]) * t.pitch for d in range(len(t.shape) - 1)] + [1]
+    return as_strided(flat, t.shape, [s * flat.itemsize for s in strides])
