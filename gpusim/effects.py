@@ -29,10 +29,30 @@ class Issue:
 
 
 @dataclass(frozen=True, slots=True)
+class Vector:
+    """Instructions of one warp between two waits, by the pipe that they need: `fma`, `alu` (16 lanes), `xu` (special functions), `wide` 64-bit
+    multiply-adds, `uniform` ones that read no vector registers. `changes`: how often another pipe follows the FMA pipe. `latency`: cycles of
+    dependent instructions that nothing else of the warp hides."""
+
+    fma: float = 0.0
+    alu: float = 0.0
+    xu: float = 0.0
+    wide: float = 0.0
+    uniform: float = 0.0
+    changes: float = 0.0
+    latency: float = 0.0
+
+    @property
+    def count(self) -> float:
+        return self.fma + self.alu + self.xu + self.wide + self.uniform
+
+
+@dataclass(frozen=True, slots=True)
 class Matrix:
     """`count` matrix instructions of the CTA, m x n x k each, of operand format `fmt`; one group for `WaitMatrix`.
 
     kind "wgmma": asynchronous, operands from shared memory, `among` instructions per warp between the first and the last.
+    `registers`: A comes from registers instead.
     kind "mma.sync": operands come by `loads` shared-memory loads per warp, `wavefronts` passes in all.
     """
 
@@ -45,6 +65,7 @@ class Matrix:
     wavefronts: int = 0
     loads: int = 0
     among: float = 0.0
+    registers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,4 +184,4 @@ class Lanes:
     moved: float = 0.0
 
 
-Effect = Issue | Matrix | WaitMatrix | Copy | Load | WaitLoads | Store | Shared | Local | Commit | WaitCopies | Barrier | Fence | Repeat | Let
+Effect = Issue | Vector | Matrix | WaitMatrix | Copy | Load | WaitLoads | Store | Shared | Local | Commit | WaitCopies | Barrier | Fence | Repeat | Let

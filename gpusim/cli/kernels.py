@@ -32,7 +32,18 @@ HELP = {
     "cols": "Elements of a row.",
     "variant": "How it is computed.",
     "fn": "What is computed for each element.",
-    "block": "Elements of a tile, a power of two.",
+    "block": "Elements of a tile, a power of two; of attention queries and keys, BrxBc.",
+    "batch": "Sequences.",
+    "heads": "Heads of queries.",
+    "seq": "Keys of a head, and queries.",
+    "head_dim": "Elements of a head.",
+    "kv_heads": "Heads of keys and values.",
+    "queries": "Queries of a head, the last ones.",
+    "causal": "A query sees the keys up to its own.",
+    "window": "Of these, the last ones; 0: all.",
+    "dropout": "Share of the weights that are dropped.",
+    "seed": "Which weights are dropped.",
+    "direction": "forward or backward.",
 }
 #: (kernel, parameter) -> what stands for the default where the kernel or the device decides
 DECIDED = {
@@ -45,6 +56,9 @@ DECIDED = {
     ("softmax", "block"): "the whole row, or 1024",
     **{(name, "warps"): "4 to 16, by the length of a row" for name in ("softmax", "layernorm", "rmsnorm")},
     **{(name, "block"): "the whole row" for name in ("layernorm", "rmsnorm")},
+    ("attention", "kv_heads"): "as many as heads",
+    ("attention", "queries"): "as many as keys",
+    ("attention", "stages"): "the most up to 4 that fit",
 }
 
 
@@ -84,7 +98,7 @@ def options(kernel: Kernel, *, as_text: bool) -> list[inspect.Parameter]:
     hints = get_type_hints(kernel)
     made = []
     for name, parameter in inspect.signature(kernel).parameters.items():
-        kind = str if as_text or not _is_whole(hints.get(name)) else int
+        kind = str if as_text else _kind(hints.get(name))
         help_text = f"{HELP.get(name, '')} [default: {default_of(kernel, parameter)}]".strip()
         option = typer.Option(*ALIASES.get(name, ()), f"--{name.replace('_', '-')}", help=help_text, show_default=False, metavar="AXIS" if as_text else None)
         made.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[Optional[kind], option]))  # noqa: UP045
@@ -113,5 +127,6 @@ def with_options(function: Callable[..., Any], kernel_options: Iterable[inspect.
     return command
 
 
-def _is_whole(hint: Any) -> bool:
-    return hint is int or hint == (int | None)
+def _kind(hint: Any) -> type:
+    """The type that the command line reads: a switch, a number, or text."""
+    return next((kind for kind in (bool, int, float) if hint in (kind, kind | None)), str)

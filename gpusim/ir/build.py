@@ -12,6 +12,8 @@ from gpusim.ir.program import Program, Tensor
 from gpusim.ir.types import DType, dtype
 
 Origin = tuple[ExprLike, ...]
+Axes = tuple[int, ...] | None
+Limits = tuple[ExprLike | None, ...]
 
 
 class Builder:
@@ -56,11 +58,11 @@ class Builder:
         yield
         self._append(If(expr(cond), tuple(self._scopes.pop())))
 
-    def load(self, t: Tensor, origin: Origin, shape: tuple[int, ...], masked: bool = False, other: float = 0.0, axes: tuple[int, ...] | None = None) -> str:
-        return self._assign(lambda dst: Load(dst, _box(t, origin, shape, masked, axes), other))
+    def load(self, t: Tensor, origin: Origin, shape: tuple[int, ...], masked: bool = False, other: float = 0.0, axes: Axes = None, limits: Limits = ()) -> str:
+        return self._assign(lambda dst: Load(dst, _box(t, origin, shape, masked, axes, limits), other))
 
-    def store(self, t: Tensor, origin: Origin, src: str, shape: tuple[int, ...], masked: bool = False, axes: tuple[int, ...] | None = None) -> None:
-        self._append(Store(_box(t, origin, shape, masked, axes), src))
+    def store(self, t: Tensor, origin: Origin, src: str, shape: tuple[int, ...], masked: bool = False, axes: Axes = None, limits: Limits = ()) -> None:
+        self._append(Store(_box(t, origin, shape, masked, axes, limits), src))
 
     def gather(self, t: Tensor, index: str, mask: str = "", other: float = 0.0) -> str:
         return self._assign(lambda dst: Gather(dst, t.name, index, mask, other))
@@ -113,5 +115,6 @@ class Builder:
         return dst
 
 
-def _box(t: Tensor, origin: Origin, shape: tuple[int, ...], masked: bool, axes: tuple[int, ...] | None) -> Box:
-    return Box(t.name, tuple(expr(o) for o in origin), shape, masked, axes=axes)
+def _box(t: Tensor, origin: Origin, shape: tuple[int, ...], masked: bool, axes: Axes, limits: Limits) -> Box:
+    ends = tuple(None if end is None else expr(end) for end in limits)
+    return Box(t.name, tuple(expr(o) for o in origin), shape, masked, ends, axes)

@@ -47,6 +47,9 @@ class Expr:
     def __le__(self, other: ExprLike) -> Expr:
         return bin_("<=", self, other)
 
+    def maximum(self, other: ExprLike) -> Expr:
+        return bin_("max", self, other)
+
     def minimum(self, other: ExprLike) -> Expr:
         return bin_("min", self, other)
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpusim.ir.program import Program
+from gpusim.kernels.attention import attention
 from gpusim.kernels.elementwise import elementwise
 from gpusim.kernels.gemm import gemm
 from gpusim.kernels.norm import layernorm, rmsnorm
 from gpusim.kernels.softmax import softmax
 
 #: kernel name on the command line -> the function that builds its program
-KERNELS: dict[str, Callable[..., Program]] = {"gemm": gemm, "elementwise": elementwise, "softmax": softmax, "layernorm": layernorm, "rmsnorm": rmsnorm}
+KERNELS: dict[str, Callable[..., Program]] = {
+    "gemm": gemm,
+    "attention": attention,
+    "elementwise": elementwise,
+    "softmax": softmax,
+    "layernorm": layernorm,
+    "rmsnorm": rmsnorm,
+}
 
-__all__ = ["KERNELS", "elementwise", "gemm", "layernorm", "rmsnorm", "softmax"]
+__all__ = ["KERNELS", "attention", "elementwise", "gemm", "layernorm", "rmsnorm", "softmax"]

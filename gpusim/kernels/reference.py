@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from gpusim.ir.program import Program
+from gpusim.kernels.attention.reference import attention_reference
 
 
 def gemm_reference(program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -77,6 +78,7 @@ def rmsnorm_reference(program: Program, inputs: Arrays) -> dict[str, np.ndarray]
 #: name of a program -> its reference
 REFERENCES: dict[str, Callable[[Program, Arrays], dict[str, np.ndarray]]] = {
     "gemm": gemm_reference,
+    "attention": attention_reference,
     "elementwise": elementwise_reference,
     "softmax": softmax_reference,
     "layernorm": layernorm_reference,

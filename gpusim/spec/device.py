@@ -178,6 +178,11 @@ class Wgmma(Part):
     issue_per_n: Cycles = Field(description="the same for each column of B, less issue_hidden")
     issue_hidden: Cycles = Field(description="see issue_per_n")
     wide_multiply: Cycles = Field(description="what a 64-bit multiply-add holds its warp while matrix instructions run")
+    beside: dict[str, Cycles] = Field(
+        default={},
+        description="while matrix instructions run: cycles that an instruction of another warp holds the dispatch of its sub-core (fma; wide: 64-bit "
+        "multiply-adds; other), and the alu and xu pipes; empty: as without them",
+    )
     wide_multiply_steal: Cycles = Field(description="tensor cycles lost to one 64-bit multiply-add of a warp on the same sub-core")
 
 

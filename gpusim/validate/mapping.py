@@ -11,6 +11,7 @@ from typing import Any
 
 from gpusim.errors import GpusimError
 from gpusim.ir.program import Program
+from gpusim.kernels.attention import attention
 from gpusim.kernels.elementwise import elementwise
 from gpusim.kernels.gemm import gemm
 from gpusim.kernels.norm import layernorm, rmsnorm
@@ -93,6 +94,21 @@ def _gemm(case: Case) -> tuple[Program, str]:
     return program, f"{p['M']}x{p['N']}x{p['K']}" + (" zeros" if p.get("data") == "zeros" else "")
 
 
+#: parameters that a measured attention must have, all positive integers
+ATTENTION_SIZES = ("batch", "heads", "seq", "head_dim", "BM", "BN", "warps", "stages")
+
+
+def _attention(case: Case) -> tuple[Program, str]:
+    """FlashAttention-2 forward. Registers and shared memory are left to the model, as for products."""
+    p = case.params
+    for key in ATTENTION_SIZES:
+        if not isinstance(p.get(key), int) or isinstance(p[key], bool) or p[key] < 1:
+            raise Unsupported(f"params hold no positive integer '{key}'")
+    causal, sizes = bool(p.get("causal")), (p["batch"], p["heads"], p["seq"], p["head_dim"])
+    program = attention(*sizes, causal=causal, block=(p["BM"], p["BN"]), warps=p["warps"], stages=p["stages"], dtype=str(p.get("dtype")))
+    return program, "x".join(map(str, sizes)) + (" causal" if causal else "")
+
+
 def _agree(case: Case, program: Program) -> None:
     """What the record says about its launch must be what the program does."""
     p = case.params
@@ -157,6 +173,7 @@ def _elementwise(case: Case) -> tuple[Program, str]:
 #: name of the measured kernel -> what builds its program from a case
 KERNELS: dict[str, Callable[[Case], tuple[Program, str]]] = {
     "gemm_kernel": _gemm,
+    "flash_kernel": _attention,
     "softmax_kernel": _softmax("fused"),
     "softmax_online_kernel": _softmax("online"),
     "layernorm_kernel": _norm,

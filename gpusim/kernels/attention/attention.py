@@ -1,0 +1,59 @@
+"""The one entry: sizes, masks and tile to the program of a variant."""
+
+from __future__ import annotations
+
+from gpusim.errors import GpusimError
+from gpusim.ir.program import Program
+from gpusim.ir.types import dtype as dtype_of
+from gpusim.kernels.attention.forward import forward
+from gpusim.kernels.attention.shape import WHERE, Shape, checked
+
+VARIANTS = {("fa2", "forward"): forward}
+
+
+def attention(
+    batch: int = 1,
+    heads: int = 32,
+    seq: int = 4096,
+    head_dim: int = 64,
+    *,
+    kv_heads: int | None = None,
+    queries: int | None = None,
+    causal: bool = False,
+    window: int = 0,
+    dropout: float = 0.0,
+    seed: int = 0,
+    variant: str = "fa2",
+    direction: str = "forward",
+    block: tuple[int, int] | str = (128, 64),
+    warps: int = 4,
+    stages: int | None = None,
+    dtype: str = "bf16",
+) -> Program:
+    """O = softmax(Q K^T / sqrt(head_dim)) V for every batch and head, with fp32 accumulation.
+
+    seq: keys and values of a head, and queries unless `queries` says otherwise (the last ones of the sequence then). kv_heads: heads of keys and values;
+    fewer than heads share them (grouped queries). causal: a query sees the keys up to its own; window: of these the last ones. dropout: share of the
+    weights that are dropped, chosen by `seed` and place. variant: one of VARIANTS. block: (queries, keys) of a tile, or "128x64". stages of the pipeline
+    of keys and values: the most up to 4 that fit the device. Raises GpusimError for what makes no sense.
+    """
+    rows, cols = parse_block(block)
+    shape = Shape(
+        batch, heads, kv_heads or heads, queries or seq, seq, head_dim, dtype_of(dtype), causal, window, dropout, seed, rows, cols, warps, stages
+    )  # fmt: skip
+    checked(shape)
+    if (variant, direction) not in VARIANTS:
+        known = ", ".join(f"{v} {d}" for v, d in VARIANTS)
+        raise GpusimError(f"variant '{variant}', direction '{direction}' is unknown.", where=WHERE, hint=f"Known: {known}.")
+    return VARIANTS[variant, direction](shape, variant)
+
+
+def parse_block(block: tuple[int, int] | str) -> tuple[int, int]:
+    """(queries, keys) of a tile from a tuple or from "128x64"."""
+    try:
+        parts = [int(p) for p in block.lower().split("x")] if isinstance(block, str) else [int(p) for p in block]
+    except ValueError:
+        parts = []
+    if len(parts) != 2:
+        raise GpusimError(f"block '{block}' is not BrxBc.", where=WHERE, hint="Give queries and keys of a tile, such as 128x64.")
+    return parts[0], parts[1]
