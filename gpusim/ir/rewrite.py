@@ -21,3 +21,8 @@ def _inside(op: Op, change: Callable[[Op], Op]) -> Op:
     if isinstance(op, While):
         return replace(op, before=rewritten(op.before, change), body=rewritten(op.body, change))
     return op
+
+
+def without_lines(body: tuple[Op, ...]) -> tuple[Op, ...]:
+    """`body` without the lines of the source it came from."""
+    return rewritten(body, lambda op: replace(op, line=0))

@@ -6,14 +6,20 @@ The index arithmetic and the loop are those of `gemm_kernel` in the measured sou
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
+import gpusim.triton as triton
+import gpusim.triton.language as tl
 from gpusim.errors import GpusimError
-from gpusim.ir.build import Builder
+from gpusim.frontend.tiles.translate import translate
+from gpusim.frontend.tiles.values import Array
 from gpusim.ir.functions import ACCUMULATORS
-from gpusim.ir.program import Program
+from gpusim.ir.ops import Op
+from gpusim.ir.program import Program, Tensor
+from gpusim.ir.rewrite import without_lines
 from gpusim.ir.types import dtype as dtype_of
+from gpusim.triton.markers import BY_IR
 
 DEFAULT_TILE = (128, 128, 64)
 #: ld= -> leading dimensions are rounded up to a multiple of this many elements
@@ -57,32 +63,71 @@ def gemm(
         raise GpusimError(f"dtype = {of} has no products.", where="gemm", hint=f"Give one of {', '.join(ACCUMULATORS)}.")
     warps = warps or (4 if bm * bn <= 128 * 128 else 8)
     pitch = [_pitch("lda", lda, k, ld), _pitch("ldb", ldb, n, ld), _pitch("ldc", ldc, n, ld)]
-    rows, cols, steps = -(-m // bm), -(-n // bn), -(-k // bk)
+    rows, cols = -(-m // bm), -(-n // bn)
     masked = bool(m % bm or n % bn or k % bk)
 
-    b = Builder("gemm", grid=(rows * cols,), warps=warps)
     bounds = [p if ld == "padded" and given is None else 0 for p, given in zip(pitch, (lda, ldb, ldc), strict=True)]
-    ta = b.tensor("a", of, (m, k), pitch[0], bound=bounds[0])
-    tb = b.tensor("b", of, (k, n), pitch[1], bound=bounds[1])
-    tc = b.tensor("c", of, (m, n), pitch[2], role="out", bound=bounds[2])
-    pid = b.program_id(0)
-    group = b.let("group", pid // (group_m * cols))
-    height = b.let("height", (rows - group * group_m).minimum(group_m))
-    pm = b.let("pm", group * group_m + pid % (group_m * cols) % height)
-    pn = b.let("pn", pid % (group_m * cols) // height)
-    acc = b.full((bm, bn), ACCUMULATORS[of.name])
-    with b.loop("ks", steps, stages=stages) as ks:
-        x = b.load(ta, (pm * bm, ks * bk), (bm, bk), masked)
-        y = b.load(tb, (ks * bk, pn * bn), (bk, bn), masked)
-        b.dot(acc, x, y)
-    b.store(tc, (pm * bm, pn * bn), b.cast(acc, of), (bm, bn), masked=masked)
+    sizes = {"a": (m, k), "b": (k, n), "c": (m, n)}
+    roles = ("in", "in", "out")
+    tensors = tuple(Tensor(name, of, shape, p, role, bound) for (name, shape), p, role, bound in zip(sizes.items(), pitch, roles, bounds, strict=True))
+    # copies may go as far as a row's padding, if it is theirs
+    columns = (bounds[1] or n, bounds[0] or k)
+    body = _body(of.name, (int(m), *map(int, columns)), (bm, bn, bk), int(group_m), masked, (int(rows * cols),), warps, stages)
     params = {"m": m, "n": n, "k": k, "tile": f"{bm}x{bn}x{bk}", "warps": warps, "stages": stages, "group_m": group_m, "dtype": of.name, "ld": ld}
     params |= {"lda": pitch[0], "ldb": pitch[1], "ldc": pitch[2]}
-    made = b.finish(params, flops=2 * m * n * k)
+    made = Program("gemm", tensors, (rows * cols,), body, warps, params, flops=2 * m * n * k)
     if tile is not None:
         return made
     given = {"m": m, "n": n, "k": k, "stages": stages, "group_m": group_m, "dtype": of.name, "ld": ld, "lda": lda, "ldb": ldb, "ldc": ldc}
     return replace(made, retile=partial(_retiled, given))
+
+
+@triton.jit
+def _tiled(
+    a: Any, b: Any, c: Any, M: Any, N: Any, K: Any, lda: Any, ldb: Any, ldc: Any,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, MASKED: tl.constexpr, SUMS: tl.constexpr,
+) -> None:  # fmt: skip
+    pid = tl.program_id(0)
+    rows, cols = tl.cdiv(M, BM), tl.cdiv(N, BN)
+    group = pid // (GROUP * cols)
+    height = tl.minimum(rows - group * GROUP, GROUP)
+    pm = group * GROUP + pid % (GROUP * cols) % height
+    pn = pid % (GROUP * cols) // height
+    rm, rn, rk = pm * BM + tl.arange(0, BM), pn * BN + tl.arange(0, BN), tl.arange(0, BK)
+    pa = a + rm[:, None] * lda + rk[None, :]
+    pb = b + rk[:, None] * ldb + rn[None, :]
+    pc = c + rm[:, None] * ldc + rn[None, :]
+    acc = tl.zeros((BM, BN), dtype=SUMS)
+    for ks in range(0, tl.cdiv(K, BK)):
+        if MASKED:
+            x = tl.load(pa, mask=(rm[:, None] < M) & (rk[None, :] < K - ks * BK), other=0.0)
+            y = tl.load(pb, mask=(rk[:, None] < K - ks * BK) & (rn[None, :] < N), other=0.0)
+        else:
+            x, y = tl.load(pa), tl.load(pb)
+        acc = tl.dot(x, y, acc, input_precision="ieee")
+        pa += BK
+        pb += BK * ldb
+    if MASKED:
+        tl.store(pc, acc.to(c.dtype.element_ty), mask=(rm[:, None] < M) & (rn[None, :] < N))
+    else:
+        tl.store(pc, acc.to(c.dtype.element_ty))
+
+
+#: the pitch for which the body is made: rows lie farther apart than any product is wide, so that no row can be taken for a part of another
+FAR = 1 << 32
+
+
+@lru_cache(maxsize=1024)
+def _body(
+    of: str, sizes: tuple[int, int, int], tile: tuple[int, int, int], group_m: int, masked: bool, grid: tuple[int, ...], warps: int, stages: int | None
+) -> tuple[Op, ...]:
+    """What a block does. It is the same for all pitches. sizes: where the masks end."""
+    m, n, k = sizes
+    arrays = {name: Array(name, of, shape[0] * FAR, shape, (FAR, 1)) for name, shape in (("a", (m, k)), ("b", (k, n)), ("c", (m, n)))}
+    numbers = {"M": m, "N": n, "K": k, "lda": FAR, "ldb": FAR, "ldc": FAR}
+    fixed = dict(zip(("BM", "BN", "BK", "GROUP", "MASKED", "SUMS"), (*tile, group_m, masked, BY_IR[ACCUMULATORS[of]]), strict=True))
+    made = translate(_tiled.py_func, {**arrays, **numbers, **fixed}, grid, warps, stages, any_extent=True)
+    return without_lines(made.body)
 
 
 def _retiled(given: dict[str, Any], tile: str) -> Program:

@@ -16,6 +16,8 @@ TYPES = {
     "float16": ("fp16", 16),
     "bfloat16": ("bf16", 16),
     "float32": ("fp32", 32),
+    # of the library's own products; the language multiplies float32 so, and has no type for it
+    "tfloat32": ("tf32", 32),
     "float64": ("fp64", 64),
 }
 

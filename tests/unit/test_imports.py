@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "effects": "errors ir.types ir.expr ir.ops",
     "lower": "errors ir effects spec",
     "frontend": "errors ir cuda.intrinsics cuda.types triton.markers",
-    "kernels": "errors ir cuda",
+    "kernels": "errors ir cuda triton frontend",
     "interp": "errors ir effects trace lower.simt.code",
     "parts": "errors engine trace effects spec.resolve",
     "devices": "errors spec ir parts engine trace effects lower.simt.code lower.simt.mnemonics",

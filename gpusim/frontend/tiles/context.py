@@ -62,6 +62,7 @@ class Context:
     stages: int | None
     grid: tuple[int, ...]
     warps: int
+    any_extent: bool = False
     out: list[Op] = field(default_factory=list)
     state: State = field(default_factory=State)
     frames: list[Frame] = field(default_factory=list)

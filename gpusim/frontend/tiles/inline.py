@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from dataclasses import dataclass
+from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
@@ -40,9 +41,15 @@ def constants(source: Source) -> frozenset[str]:
     return frozenset(a.arg for a in given if a.annotation is not None and "constexpr" in ast.unparse(a.annotation))
 
 
+@lru_cache(maxsize=512)
+def source_of(function: FunctionType) -> Source:
+    """The source of a function, read once."""
+    return read(function)
+
+
 def inlined(ctx: Context, node: ast.AST, function: Function, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """What the function returns for these values."""
-    source = read(function.function)
+    source = source_of(function.function)
     if len(ctx.frames) >= MOST_FRAMES:
         ctx.refuse(node, f"{source.tree.name} calls itself.", "Write a loop.")
     try:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gpusim.frontend.source import read
 from gpusim.frontend.tiles.context import Context, Frame
 from gpusim.frontend.tiles.expressions import evaluate
-from gpusim.frontend.tiles.inline import constants, plain
+from gpusim.frontend.tiles.inline import constants, plain, source_of
 from gpusim.frontend.tiles.ranges import Ranges
 from gpusim.frontend.tiles.returns import with_one_end
 from gpusim.frontend.tiles.statements import block
@@ -19,19 +18,26 @@ from gpusim.ir.program import Program
 
 
 def translate(
-    function: Callable[..., Any], arguments: Mapping[str, Any], grid: tuple[int, ...], warps: int, stages: int | None, params: dict[str, Any] | None = None
+    function: Callable[..., Any],
+    arguments: Mapping[str, Any],
+    grid: tuple[int, ...],
+    warps: int,
+    stages: int | None,
+    params: dict[str, Any] | None = None,
+    any_extent: bool = False,
 ) -> Program:
     """The program of one launch of `function`, a plain Python function.
 
     arguments: a value for each parameter: an `Array`, a number, None, a descriptor (BlockPointer), or anything for parameters under tl.constexpr.
     grid: up to three extents; warps of a block; stages: depth of the pipelines of loops with products (None: the most that fit).
+    any_extent: tiles may have extents that are no powers of two.
     Raises GpusimError with file and line for what kernels cannot contain.
     """
-    source = read(function)
+    source = source_of(function)
     fixed = constants(source)
     arrays = _arrays(arguments)
     env = {name: plain(value) if name in fixed else _argument(value) for name, value in arguments.items()}
-    ctx = Context(Ranges(grid), Frame(source, env), evaluate, block, stages, grid, warps)
+    ctx = Context(Ranges(grid), Frame(source, env), evaluate, block, stages, grid, warps, any_extent)
     ctx.state.taken |= {a.name for a in arrays} | {"pid0", "pid1", "pid2"}
     block(ctx, with_one_end(source.tree.body))
     tensors, body = settled(ctx.state.accesses, tuple(ctx.out), arrays)

@@ -6,9 +6,14 @@ Its functions are for kernels; what they mean is in `gpusim.frontend.tiles`.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from gpusim.triton.markers import TYPES, Intrinsic, constexpr, dtype, pointer_type, tensor_descriptor
+from gpusim.triton.markers import TYPES, Intrinsic, dtype, pointer_type, tensor_descriptor
+
+if TYPE_CHECKING:
+    constexpr = Any
+else:
+    from gpusim.triton.markers import constexpr
 
 __all__ = ["constexpr", "dtype", "pointer_type", "tensor_descriptor"]
 
