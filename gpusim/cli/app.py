@@ -14,7 +14,7 @@ import typer
 import typer.core
 
 import gpusim
-from gpusim.cli import calibrate, compare, demo, devices, probe, run, show, sweep, validate
+from gpusim.cli import calibrate, compare, demo, devices, probe, run, show, sweep, systolic, validate
 from gpusim.errors import GpusimError
 
 
@@ -22,7 +22,7 @@ class InOrder(typer.core.TyperGroup):
     """Lists commands in the order in which a newcomer needs them."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return ["demo", "run", "compare", "sweep", "probe", "validate", "calibrate", "devices", "show"]
+        return ["demo", "run", "compare", "sweep", "probe", "validate", "calibrate", "devices", "show", "systolic"]
 
 
 def build() -> typer.Typer:
@@ -32,7 +32,7 @@ def build() -> typer.Typer:
     app.add_typer(run.build(), name="run")
     app.add_typer(compare.build(), name="compare")
     app.add_typer(sweep.build(), name="sweep")
-    for command in (probe.probe, validate.validate, calibrate.calibrate, devices.devices, show.show, demo.demo):
+    for command in (probe.probe, validate.validate, calibrate.calibrate, devices.devices, show.show, systolic.systolic, demo.demo):
         app.command()(command)
     return app
 

@@ -7,7 +7,8 @@ array further each cycle, while partial sums move down. The next square of weigh
 - for every pass the rows, or the next square of weights where that takes longer (few rows);
 - the drain: 2 dim - 2 cycles until the last row has passed all rows and columns of the array.
 
-The model that moves every number by itself is tests/oracle/systolic_array.py; passes and cycles are equal to the cycle.
+Without double buffering every pass costs all three: weights, rows, drain. The model that moves every number by itself is
+tests/oracle/systolic_array.py; passes and cycles are equal to the cycle.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ from math import ceil
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """One array and its twins in a core. rows: activations it takes per cycle; weight_rows: rows of the next weights per cycle."""
+    """One array and its twins in a core. rows: of activations it takes per cycle; weight_rows: of the next weights per cycle. double_buffered: these move
+    in while it multiplies."""
 
     count: int
     dim: int
     rows: float = 1.0
     weight_rows: float = 1.0
+    double_buffered: bool = True
 
     @property
     def load(self) -> float:
@@ -64,11 +67,7 @@ def product(a: Array, m: int, k: int, n: int) -> Product:
 def _split(a: Array, m: int, squares: int, split: int) -> Product:
     """Every square on `split` arrays, each with a part of the rows."""
     rows, deepest = ceil(m / split), ceil(squares * split / a.count)
-    stream, load = rows / a.rows, a.load
-    starve = (deepest - 1) * max(0.0, load - stream)
-    return Product(squares * split, deepest, rows, deepest * stream, starve, load + 2 * a.dim - 2)
-
-
-def active(dim: int, rows: int, cycle: int) -> list[list[bool]]:
-    """Which cells of an array multiply in `cycle` of a pass of `rows` rows, cycle 0 being that of the first number: for pictures."""
-    return [[0 <= cycle - i - j < rows for j in range(dim)] for i in range(dim)]
+    stream, load, drain = rows / a.rows, a.load, 2 * a.dim - 2
+    if not a.double_buffered:
+        return Product(squares * split, deepest, rows, deepest * stream, (deepest - 1) * load, load + deepest * drain)
+    return Product(squares * split, deepest, rows, deepest * stream, (deepest - 1) * max(0.0, load - stream), load + drain)

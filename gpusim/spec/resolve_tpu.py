@@ -20,6 +20,7 @@ class TpuMachine:
     dim: int
     rows_per_cycle: dict[str, float]
     weight_rows: float
+    double_buffered: bool
     lanes: int
     sublanes: int
     alus: int
@@ -49,6 +50,7 @@ def resolve_tpu(spec: TpuSpec, clock_mhz: float | None = None) -> TpuMachine:
         dim=spec.mxu.dim,
         rows_per_cycle=dict(spec.mxu.rows_per_cycle),
         weight_rows=spec.mxu.weight_rows_per_cycle,
+        double_buffered=spec.mxu.double_buffered,
         lanes=spec.vpu.lanes,
         sublanes=spec.vpu.sublanes,
         alus=spec.vpu.alus,

@@ -27,7 +27,8 @@ class Mxu(Part):
     count: Count = Field(description="arrays of a core")
     dim: Count = Field(description="rows and columns of an array")
     rows_per_cycle: dict[str, RowsPerCycle] = Field(description="rows of activations an array takes per cycle, by operand format")
-    weight_rows_per_cycle: RowsPerCycle = Field(description="rows of the next square of weights that move in per cycle, while the array works on this one")
+    weight_rows_per_cycle: RowsPerCycle = Field(description="rows of the next square of weights that move in per cycle")
+    double_buffered: bool = Field(description="whether the next weights move in while the array works on these; else it waits for them, and drains first")
 
 
 class Vpu(Part):

@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gpusim.parts.systolic import Array, active, passes, product
+from gpusim.parts.systolic import Array, passes, product
+from gpusim.parts.systolic_frames import IDLE, frames
 from tests.oracle.systolic_array import multiply
 
 DIM = 8
@@ -32,15 +33,26 @@ def test_all_small_shapes_have_the_passes_of_the_array() -> None:
         assert passes(DIM, k, n) == len(squares)
 
 
-@pytest.mark.parametrize("dim, rows", [(4, 1), (4, 3), (8, 8), (8, 20)])
-def test_the_picture_shows_the_cells_that_multiply(dim: int, rows: int) -> None:
+@pytest.mark.parametrize("dim, rows, count", [(4, 1, 1), (4, 3, 2), (8, 8, 3), (8, 20, 2), (3, 5, 4)])
+def test_the_picture_shows_the_cells_that_multiply(dim: int, rows: int, count: int) -> None:
     rng = np.random.default_rng(0)
-    found = multiply(rng.random((rows, dim)), rng.random((dim, dim)), dim, keep=True)
-    for cycle in range(found.cycles - dim):
-        assert np.array_equal(found.history[dim + cycle], np.array(active(dim, rows, cycle)))
+    found = multiply(rng.random((rows, dim)), rng.random((dim, dim * count)), dim, keep=True)
+    shown = list(frames(dim, rows, count))
+    assert len(shown) == found.cycles
+    for frame, busy in zip(shown, found.history, strict=True):
+        assert np.array_equal(np.array(frame.cells) != IDLE, busy)
+        assert frame.busy == busy.mean()
 
 
 def test_few_rows_wait_for_their_weights() -> None:
     few, many = product(Array(1, DIM), 2, 64, 64), product(Array(1, DIM), DIM, 64, 64)
     assert few.starve > 0 and many.starve == 0
     assert few.stream + few.starve < many.stream
+
+
+@pytest.mark.parametrize(
+    "m, n, k, cycles", [(128, 128, 128, 509), (64, 256, 384, 2675), (512, 512, 512, 14303), (1000, 300, 200, 8291), (1024, 1024, 1024, 89983)]
+)
+def test_without_double_buffering_the_cycles_are_those_of_scale_sim(m: int, n: int, k: int, cycles: int) -> None:
+    """Its weight-stationary array of 128x128, version 3.0.0 (tests/speed/against_scalesim.py runs it): it counts from cycle 0."""
+    assert product(Array(1, 128, double_buffered=False), m, k, n).cycles == pytest.approx(cycles + 1, abs=0)

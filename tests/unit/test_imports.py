@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "parts": "errors engine trace effects spec.resolve",
     "devices": "errors spec ir parts engine trace effects lower.simt.code lower.simt.mnemonics",
     "launch": "errors spec ir effects engine trace frontend lower kernels interp parts devices",
-    "report": "errors trace spec",
+    "report": "errors trace spec parts.systolic_frames",
     "options": "errors report.protocol",
     "sweeps": "errors options spec ir trace kernels launch report",
     "calibrate": "errors spec",

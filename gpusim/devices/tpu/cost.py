@@ -19,7 +19,7 @@ Spans = dict[str, float]
 
 def array(m: TpuMachine, fmt: str) -> Array:
     """The arrays of a core at the rate of a format."""
-    return Array(m.mxus, m.dim, m.rows_per_cycle[fmt], m.weight_rows)
+    return Array(m.mxus, m.dim, m.rows_per_cycle[fmt], m.weight_rows, m.double_buffered)
 
 
 def passes(effect: Passes, m: TpuMachine) -> Product:
