@@ -27,7 +27,7 @@ BOOST, LOAD, SUSTAINED = MODES = ("boost", "load", "sustained")
 Clock = float | str | None
 
 #: how much of the clock does not matter
-NEAR = 0.002
+NEAR = 0.005
 #: power over clock: rates once, voltage squared
 CUBE = 3
 #: a share of the time below which a limit is not worth a word

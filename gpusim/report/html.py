@@ -22,6 +22,7 @@ def _rows(r: Report) -> list[tuple[str, str]]:
     rows = [
         ("parameters", ", ".join(f"{name}={value}" for name, value in r.params.items())),
         ("time", f"{microseconds(r.time_us)} ({count(r.cycles)} cycles at {r.clock_mhz:.0f} MHz)"),
+        ("power", f"{r.power_w:.0f} W" if r.power_w is not None else ""),
         ("rate", f"{r.tflops:.4g} TFLOP/s{share}"),
         ("grid", f"{count(r.ctas)} CTAs, waves {r.waves}, last wave {r.tail_ctas} of {r.run.slots}"),
         ("occupancy", f"{r.ctas_per_sm} per SM, limited by {r.limiter}"),
