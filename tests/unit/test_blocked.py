@@ -111,6 +111,9 @@ def test_threads_compute_what_tiles_compute(program: Program) -> None:
         (gs.kernels.softmax(4096, 4096, variant="online"), 1024),
         (gs.kernels.elementwise(1 << 26, fn="sigmoid3_backward_saved"), 132),
         (gs.kernels.elementwise(1 << 26, fn="relu", dtype="bf16"), 49),
+        (gs.kernels.elementwise(1 << 26, fn="sin"), 242),
+        (gs.kernels.layernorm(4096, 4096), 273),
+        (gs.kernels.rmsnorm(4096, 8192), 194),
     ],
     ids=lambda v: v.name if isinstance(v, Program) else str(v),
 )
@@ -123,6 +126,23 @@ def test_instructions_are_about_those_of_the_measured_kernels(program: Program, 
     assert begun.passed is not None
     run = begun.result().run
     assert run.counters["instructions"] / run.ctas / program.warps == pytest.approx(expected, rel=0.08)
+
+
+def test_sine_and_cosine_of_one_element_share_the_reduction() -> None:
+    runs = [gs.run(gs.kernels.elementwise(4096, fn=fn), gpu="h200").run for fn in ("sin", "sin2cos2")]
+    assert runs[0].counters["xu_instructions"] == runs[1].counters["xu_instructions"] == 4096 // 32
+
+
+def test_registers_are_about_those_of_the_compiled_kernels() -> None:
+    """compiled/*.json and counters.json; what counts is how many CTAs an SM holds."""
+    cases = [
+        (gs.kernels.layernorm(4096, 4096), 34, 6),
+        (gs.kernels.layernorm(4096, 8192), 40, 3),
+        (gs.kernels.elementwise(1 << 26, fn="sigmoid3_backward_saved"), 32, 16),
+    ]
+    for program, registers, ctas in cases:
+        held = gs.run(program, gpu="h200").run.occupancy
+        assert held.ctas_per_sm == ctas and held.registers_per_thread == pytest.approx(registers, rel=0.15)
 
 
 def test_what_threads_cannot_do_is_refused_with_the_op() -> None:

@@ -235,7 +235,7 @@ class Arg:
 class SimtProgram:
     """`registers` is one more than the largest register id. `file` and `source`: the user's text, for messages and the source view
     (`source[0]` is line `first_line`). `max_registers`: given by the user (launch bounds), or None. `notes`: rewrites that were applied, as a
-    reader of the printed program should know them."""
+    reader of the printed program should know them. `threads`: of a CTA, where the compiler knows them; None: only the launch does."""
 
     name: str
     args: tuple[Arg, ...]
@@ -248,6 +248,7 @@ class SimtProgram:
     source: tuple[str, ...] = ()
     max_registers: int | None = None
     notes: tuple[str, ...] = ()
+    threads: int | None = None
 
 
 #: what a launch allows, x y z (CUDA C++ Programming Guide, from compute capability 3.0 on)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import groupby
 from math import prod
 
@@ -16,8 +17,8 @@ from gpusim.ir.expr import Const, Expr
 from gpusim.ir.ops import Box
 from gpusim.ir.ops import Load as LoadTile
 from gpusim.ir.program import Tensor
-from gpusim.ir.simt.nodes import Buffer, Imm, Load, Op, Store, Value
-from gpusim.lower.blocked.emit import BOOL, INDEX, WORD, Emitter
+from gpusim.ir.simt.nodes import Buffer, Imm, Load, Op, Reg, Store, Value
+from gpusim.lower.blocked.emit import BOOL, INDEX, WORD, Element, Emitter, Later, now
 from gpusim.lower.blocked.layout import Blocked
 from gpusim.lower.blocked.place import Place, both, sole
 from gpusim.lower.blocked.scalars import Range, bounds, halved, value
@@ -77,20 +78,31 @@ def elements(box: Box, t: Tensor, layout: Blocked, along: tuple[int | None, ...]
 
 
 def load(e: Emitter, op: LoadTile, what: Boxed, at: Place, scope: Scope) -> Held:
-    """The tile as registers; elements that the mask leaves out are `op.other`."""
+    """The tile as elements for later, a piece at a time; those that the mask leaves out are `op.other`."""
     array, t = what.array, what.array.tensor
     size = elements(op.box, t, at.layout, what.along)
-    kind = WORD if array.words else t.dtype.numpy
-    out: list[Value] = []
-    for index, cond in _pieces(e, what, at, scope, size):
-        dst = tuple(e.reg(kind) for _ in range(size // 2 if array.words else size))
-        if cond is not None:
-            for reg in dst:
-                e.emit(Op(reg, "mov", (_other(op.other, array),), e.line))
-        with e.when(cond):
-            e.emit(Load(dst, array.buffer, index, e.line))
-        out += dst
+    count = size // 2 if array.words else size
+    out: list[Element] = []
+    for piece in _pieces(e, what, at, scope, size):
+        made = e.later(partial(_loaded, e, piece, array, count, op.other))
+        out += [e.later(partial(_part, made, n)) for n in range(count)]
     return Held(what.shape, t.dtype, tuple(out), array.words)
+
+
+def _loaded(e: Emitter, piece: Later, array: Array, count: int, other: float) -> tuple[Reg, ...]:
+    index, cond = piece.get()
+    dst = tuple(e.reg(WORD if array.words else array.tensor.dtype.numpy) for _ in range(count))
+    if cond is not None:
+        for reg in dst:
+            e.emit(Op(reg, "mov", (_other(other, array),), e.line))
+    with e.when(cond):
+        e.emit(Load(dst, array.buffer, index, e.line))
+    return dst
+
+
+def _part(made: Later, n: int) -> Value:
+    part: Value = made.get()[n]
+    return part
 
 
 def store(e: Emitter, tile: Held, what: Boxed, at: Place, scope: Scope) -> None:
@@ -100,9 +112,10 @@ def store(e: Emitter, tile: Held, what: Boxed, at: Place, scope: Scope) -> None:
     count = size // 2 if array.words else size
     kind = WORD if array.words else array.tensor.dtype.numpy
     alone = sole(e, at, what.shape)
-    for piece, (index, cond) in enumerate(_pieces(e, what, at, scope, size)):
+    for n, piece in enumerate(_pieces(e, what, at, scope, size)):
+        values = tuple(Imm(v.value, kind) if isinstance(v, Imm) else v for v in map(now, tile.values[n * count : (n + 1) * count]))
+        index, cond = piece.get()
         with e.when(both(e, cond, alone)):
-            values = tuple(Imm(v.value, kind) if isinstance(v, Imm) else v for v in tile.values[piece * count : (piece + 1) * count])
             e.emit(Store(array.buffer, index, values, e.line))
 
 
@@ -115,36 +128,43 @@ def _other(other: float, array: Array) -> Imm:
     return Imm(half << 16 | half, WORD)
 
 
-def _pieces(e: Emitter, what: Boxed, at: Place, scope: Scope, size: int) -> list[tuple[Value, Value | None]]:
-    """(Index of the first element, or word; condition) of each piece, in the order of the registers."""
-    box, array = what.box, what.array
-    starts = [_start(e, o, at.first, axis, scope) for o, axis in zip(box.origin, what.along, strict=True)]
-    last = what.along[-1]
-    column = e.add(value(e, halved(box.origin[-1]), scope.scalars), at.half) if array.words and last is not None else starts[-1]
-    tested = [_limit(e, what, d, scope) for d in range(len(box.shape))]
-    unit = 2 if array.words else 1
-    rows: list[tuple[Value, Value | None]] = []
+def _pieces(e: Emitter, what: Boxed, at: Place, scope: Scope, size: int) -> list[Later]:
+    """Of each piece, in the order of the registers, for later: (index of the first element, or word; condition)."""
+    starts = [e.later(partial(_start, e, o, at.first, axis, scope)) for o, axis in zip(what.box.origin, what.along, strict=True)]
+    column = e.later(partial(_column, e, what, at, scope)) if what.array.words and what.along[-1] is not None else starts[-1]
+    tested = [e.later(partial(_limit, e, what, d, scope)) for d in range(len(what.box.shape))]
+    rows: list[Later] = []
     for _, group in groupby(at.layout.offsets(what.shape)[::size], key=lambda o: o[:-1]):
         places = [*group]
-        base, inside = _row(e, what, places[0], starts, tested)
-        for offset in places:
-            ahead = 0 if last is None else offset[last]
-            cond = None if tested[-1] is None else e.op("lt", BOOL, e.add(starts[-1], Imm(ahead, INDEX)), tested[-1])
-            rows.append((e.add(e.add(base, column), Imm(ahead // unit, INDEX)), both(e, inside, cond)))
+        row = e.later(partial(_row, e, what, places[0], starts, tested))
+        rows += [e.later(partial(_piece, e, what, offset, row, column, starts[-1], tested[-1])) for offset in places]
     return rows
+
+
+def _column(e: Emitter, what: Boxed, at: Place, scope: Scope) -> Value:
+    """The first word of a thread in its row."""
+    return e.add(value(e, halved(what.box.origin[-1]), scope.scalars), at.half)
+
+
+def _piece(e: Emitter, what: Boxed, offset: tuple[int, ...], row: Later, column: Later, start: Later, tested: Later) -> tuple[Value, Value | None]:
+    base, inside = row.get()
+    last, limit = what.along[-1], tested.get()
+    ahead = 0 if last is None else offset[last]
+    cond = None if limit is None else e.op("lt", BOOL, e.add(start.get(), Imm(ahead, INDEX)), limit)
+    return e.add(e.add(base, column.get()), Imm(ahead // (2 if what.array.words else 1), INDEX)), both(e, inside, cond)
 
 
 def _start(e: Emitter, origin: Expr, first: tuple[Value, ...], axis: int | None, scope: Scope) -> Value:
     return e.add(value(e, origin, scope.scalars), Imm(0, INDEX) if axis is None else first[axis])
 
 
-def _row(e: Emitter, what: Boxed, offset: tuple[int, ...], starts: list[Value], tested: list[Value | None]) -> tuple[Value, Value | None]:
+def _row(e: Emitter, what: Boxed, offset: tuple[int, ...], starts: list[Later], tested: list[Later]) -> tuple[Value, Value | None]:
     """Index of the begin of one row, and whether it is inside."""
     base: Value = Imm(0, INDEX)
     inside: Value | None = None
     for d, stride in enumerate(what.array.strides):
-        axis, limit = what.along[d], tested[d]
-        coordinate = e.add(starts[d], Imm(0 if axis is None else offset[axis], INDEX))
+        axis, limit = what.along[d], tested[d].get()
+        coordinate = e.add(starts[d].get(), Imm(0 if axis is None else offset[axis], INDEX))
         base = e.add(base, e.mul(coordinate, stride))
         inside = both(e, inside, None if limit is None else e.op("lt", BOOL, coordinate, limit))
     return base, inside

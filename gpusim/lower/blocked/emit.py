@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from gpusim.ir.simt.nodes import Arg, Buffer, If, Imm, Op, Param, Reg, Stmt, Value
 from gpusim.ir.simt.walk import itemsize
 
 #: types of indices and of what stands in registers
 INDEX, INT, BOOL, FLOAT, WORD = "int64", "int32", "bool", "float32", "uint32"
+
+
+class Later:
+    """Something that is emitted when it is first needed, as a compiler puts what has no effect near its use."""
+
+    __slots__ = ("_make", "_made")
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        self._make: Callable[[], Any] | None = make
+        self._made: Any = None
+
+    def get(self) -> Any:
+        if self._make is not None:
+            self._made, self._make = self._make(), None
+        return self._made
+
+
+#: an element of a tile: in a register, or not emitted yet
+Element = Value | Later
+
+
+def now(element: Element) -> Value:
+    """The register or constant of an element."""
+    value: Value = element.get() if isinstance(element, Later) else element
+    return value
 
 
 class Emitter:
@@ -36,6 +62,18 @@ class Emitter:
         dst = self.reg(dtype)
         self.emit(Op(dst, op, args, self.line))
         return dst
+
+    def later(self, make: Callable[[], Any]) -> Later:
+        """`make` for later, on the line where it stands now."""
+        line = self.line
+
+        def there() -> Any:
+            self.line, here = line, self.line
+            made = make()
+            self.line = here
+            return made
+
+        return Later(there)
 
     def cast(self, value: Value, dtype: str) -> Value:
         if value.dtype == dtype:

@@ -66,6 +66,12 @@ MAPS: dict[str, Function] = {
 }
 
 
+#: functions with a branch inside: a compiler leaves them in the order of the source
+BRANCHING = frozenset(("sin", "cos"))
+#: comparisons that have one result for neighbours, where both sides are multiples
+COMPARISONS = frozenset(("lt", "le", "gt", "ge"))
+
+
 def function(name: str) -> Function:
     """The function of a Map. GpusimError if no thread can compute it yet."""
     if name not in MAPS:

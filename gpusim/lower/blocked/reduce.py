@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from math import prod
 
 from gpusim.ir.simt.nodes import Barrier, Buffer, Imm, Load, Op, Store, Value, Warp
-from gpusim.lower.blocked.emit import BOOL, INDEX, INT, WORD, Emitter
+from gpusim.lower.blocked.emit import BOOL, INDEX, INT, WORD, Emitter, now
 from gpusim.lower.blocked.layout import LANES
 from gpusim.lower.blocked.place import Place, both, sole
 from gpusim.lower.blocked.tiles import Held, wide
@@ -56,7 +56,7 @@ def reduce(e: Emitter, how: Reduction, tile: Held, at: Place, threads: int, scra
     """The tile with extent 1 along the axis."""
     combine = _combiner(e, how.op)
     shape = (*tile.shape[: how.axis], 1, *tile.shape[how.axis + 1 :])
-    rows = _in_thread(at, tile, wide(e, tile), how.axis, combine)
+    rows = _in_thread(at, tile, [now(v) for v in wide(e, tile)], how.axis, combine)
     if how.extent > 1:
         rows = [_in_warp(e, at, value, how.extent, how.axis, combine) for value in rows]
         if _warps(at, how.extent, how.axis) > 1:
@@ -68,7 +68,7 @@ def _combiner(e: Emitter, op: str) -> Combine:
     return lambda a, b: e.op(op, a.dtype, a, b)
 
 
-def _in_thread(at: Place, tile: Held, values: tuple[Value, ...], axis: int, combine: Combine) -> list[Value]:
+def _in_thread(at: Place, tile: Held, values: list[Value], axis: int, combine: Combine) -> list[Value]:
     """One value for each row that a thread has a part of."""
     rows: dict[tuple[int, ...], Value] = {}
     for place, value in zip(at.layout.offsets(tile.shape), values, strict=True):

@@ -13,7 +13,8 @@ from gpusim.ir.ops import Dot
 from gpusim.ir.program import Program, walk
 from gpusim.ir.simt.nodes import Geometry, SimtProgram
 from gpusim.lower.blocked.layout import LANES
-from gpusim.lower.blocked.ops import Lowering
+from gpusim.lower.blocked.lowering import Lowering
+from gpusim.lower.blocked.ops import VISIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +33,21 @@ def is_of_threads(program: Program) -> bool:
 
 def threads(program: Program) -> Threads:
     """`program`, checked, as threads. GpusimError for tiles that cannot stay in registers, and for ops that no thread can do yet."""
-    made = Lowering(program)
+    made = Lowering(program, VISIT)
     made.run(program.body)
     e = made.e
+    source = tuple(str(program).splitlines())
     simt = SimtProgram(
-        program.name, tuple(e.args), tuple(e.params), tuple(e.buffers), e.finished(), e.registers, program.name, 1, tuple(str(program).splitlines())
+        program.name,
+        tuple(e.args),
+        tuple(e.params),
+        tuple(e.buffers),
+        e.finished(),
+        e.registers,
+        program.name,
+        1,
+        source,
+        threads=LANES * program.warps,
     )
     grid = (*program.grid, 1, 1)[:3]
     assert prod(grid) == program.ctas

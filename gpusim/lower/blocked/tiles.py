@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from struct import pack
 
 from gpusim.ir.simt.nodes import Imm, Value
 from gpusim.ir.types import DType
-from gpusim.lower.blocked.emit import FLOAT, WORD, Emitter
+from gpusim.lower.blocked.emit import FLOAT, WORD, Element, Emitter, now
 
 #: 16-bit formats: arithmetic takes place in fp32
 NARROW = ("bf16", "fp16")
@@ -22,17 +23,26 @@ class Held:
 
     shape: tuple[int, ...]
     dtype: DType
-    values: tuple[Value, ...]
+    values: tuple[Element, ...]
     words: bool = False
 
 
-def wide(e: Emitter, tile: Held) -> tuple[Value, ...]:
+def wide(e: Emitter, tile: Held) -> tuple[Element, ...]:
     """The elements as arithmetic takes them: 16-bit floats as fp32, all else as it is."""
     if tile.dtype.name not in NARROW:
         return tile.values
     if tile.words:
-        return tuple(v for word in tile.values for v in _unpacked(e, word, tile.dtype))
-    return tuple(Imm(v.value, FLOAT) if isinstance(v, Imm) else e.cast(v, FLOAT) for v in tile.values)
+        return tuple(half for word in tile.values for half in _halves(e, word, tile.dtype))
+    return tuple(Imm(v.value, FLOAT) if isinstance(v, Imm) else e.later(partial(_widened, e, v)) for v in tile.values)
+
+
+def _widened(e: Emitter, element: Element) -> Value:
+    return e.cast(now(element), FLOAT)
+
+
+def _halves(e: Emitter, word: Element, dtype: DType) -> tuple[Element, Element]:
+    both = e.later(lambda: _unpacked(e, now(word), dtype))
+    return e.later(lambda: both.get()[0]), e.later(lambda: both.get()[1])
 
 
 def _unpacked(e: Emitter, word: Value, dtype: DType) -> tuple[Value, Value]:
@@ -46,14 +56,21 @@ def _unpacked(e: Emitter, word: Value, dtype: DType) -> tuple[Value, Value]:
     return tuple(e.op("bitcast", FLOAT, e.op("shl", WORD, half, sixteen)) for half in (word, high))  # type: ignore[return-value]
 
 
-def narrowed(e: Emitter, values: tuple[Value, ...], dtype: DType, paired: bool) -> tuple[tuple[Value, ...], bool]:
+def narrowed(e: Emitter, values: tuple[Element, ...], dtype: DType, paired: bool) -> tuple[tuple[Element, ...], bool]:
     """fp32 values rounded to a 16-bit format, two in a word where neighbours are `paired`; and whether they are."""
     if not paired:
-        return tuple(e.cast(v, dtype.numpy) for v in values), False
+        return tuple(e.later(partial(_rounded, e, v, dtype)) for v in values), False
     pairs = zip(values[::2], values[1::2], strict=True)
-    if dtype.name == "bf16":
-        return tuple(e.op("pack", WORD, *pair) for pair in pairs), True
-    return tuple(e.op("pack", WORD, *(e.cast(v, dtype.numpy) for v in pair)) for pair in pairs), True
+    return tuple(e.later(partial(_packed, e, *pair, dtype)) for pair in pairs), True
+
+
+def _rounded(e: Emitter, element: Element, dtype: DType) -> Value:
+    return e.cast(now(element), dtype.numpy)
+
+
+def _packed(e: Emitter, low: Element, high: Element, dtype: DType) -> Value:
+    pair = (now(low), now(high)) if dtype.name == "bf16" else (_rounded(e, low, dtype), _rounded(e, high, dtype))
+    return e.op("pack", WORD, *pair)
 
 
 def computing(dtype: DType) -> str:

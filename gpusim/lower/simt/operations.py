@@ -12,6 +12,7 @@ from gpusim.lower.simt.parameters import in_registers
 from gpusim.lower.simt.quotient import quotient
 from gpusim.lower.simt.sums import special
 from gpusim.lower.simt.table import chain, kind, words
+from gpusim.lower.simt.trig import trig
 from gpusim.lower.simt.writer import Writer
 
 _UNIFORM = {"IADD3": "UIADD3", "VIADD": "UIADD3", "IMAD": "UIMAD", "LOP3": "ULOP3", "SHF": "USHF", "IMAD.SHL": "USHF", "LEA": "ULEA", "SEL": "USEL"}
@@ -31,6 +32,8 @@ def operation(w: Writer, item: Item) -> None:
         _move(w, stmt)
     elif stmt.op in ("fdividef", "approx.div"):
         quotient(w, stmt)
+    elif stmt.op in ("sin", "cos") and kind(stmt.dst.dtype) == "f":
+        trig(w, stmt)
     elif id(item) in w.fusion.either:
         _either(w, stmt)
     elif stmt.op == "not" and stmt.dst.dtype == "bool" and isinstance(stmt.args[0], Reg):

@@ -15,6 +15,10 @@ from gpusim.lower.simt.mnemonics import MATRIX, WARPGROUP
 #: to the one that needs fewest registers
 REACHES = ((24, 96), (12, 48), (8, 48), (4, 48))
 
+#: what else a compiler tries that knows how many threads a CTA has, and so what one more of them needs. Evidence: registers of the compiled row kernels
+#: (counters.json) are just below what lets another CTA be resident: 34 and 40 of layernorm, 32 of sig_bwd, where all loads together need 58 and 45
+CLOSE = ((4, 16), (4, 8))
+
 _LATENCY = {
     "LDG": 60, "LDL": 60, "ATOMG": 60, "LDS": 24, "LDSM": 30, "ATOMS": 30, "ATOMS.CAS": 40, "ATOMS.CAST.SPIN": 40, "SHFL": 24, "LDC": 12,
     "S2R": 20, "S2UR": 20, "S2R.CTAID": 20, "I2F": 16, "F2I": 16, "POPC": 16, "FLO": 16, "DADD": 12, "DMUL": 12, "DFMA": 12, "BAR": 1, "ULDC": 3,

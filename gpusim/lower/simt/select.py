@@ -20,7 +20,7 @@ from gpusim.lower.simt.flow import Flow, analyse
 from gpusim.lower.simt.fuse import fuse
 from gpusim.lower.simt.operations import held
 from gpusim.lower.simt.places import places
-from gpusim.lower.simt.schedule import REACHES, schedule
+from gpusim.lower.simt.schedule import CLOSE, REACHES, schedule
 from gpusim.lower.simt.spills import spill
 from gpusim.lower.simt.statements import statement
 from gpusim.lower.simt.uniform import divergent
@@ -84,7 +84,7 @@ def _finish(w: Writer, splits: frozenset[int], most: int, apart: Mapping[int, st
     """The blocks in the order of issue, and the registers that takes: the order that hides most latency, of those that let the most warps be
     resident and stay below `most`; if none does, the one with the fewest registers. together: warps of a CTA."""
     tried = []
-    for reach in REACHES:
+    for reach in REACHES if w.flow.code.program.threads is None else (*REACHES, *CLOSE):
         rows = _ordered(w, splits, reach, apart)
         tried.append((rows, registers.estimate(rows, w.flow.succ, w.size)))
         if tried[-1][1] <= min(registers.FREE, most):
