@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
+from gpusim.frontend.tiles.accumulate import in_variables
+from gpusim.frontend.tiles.columns import as_columns
 from gpusim.frontend.tiles.context import Context, Frame
 from gpusim.frontend.tiles.expressions import evaluate
 from gpusim.frontend.tiles.inline import constants, plain, source_of
@@ -14,7 +17,9 @@ from gpusim.frontend.tiles.statements import block
 from gpusim.frontend.tiles.values import Array, BlockPointer, Number, Pointer, Scalar, dtype_of
 from gpusim.frontend.tiles.views import settled
 from gpusim.ir.expr import Const
-from gpusim.ir.program import Program
+from gpusim.ir.infer import tile_types
+from gpusim.ir.ops import Dot
+from gpusim.ir.program import Program, walk
 
 
 def translate(
@@ -41,7 +46,10 @@ def translate(
     ctx.state.taken |= {a.name for a in arrays} | {"pid0", "pid1", "pid2"}
     block(ctx, with_one_end(source.tree.body))
     tensors, body = settled(ctx.state.accesses, tuple(ctx.out), arrays)
-    return Program(source.tree.name, tensors, grid, body, warps, params or {})
+    made = Program(source.tree.name, tensors, grid, in_variables(body), warps, params or {})
+    if not any(isinstance(op, Dot) for op in walk(made.body)):
+        return made
+    return replace(made, body=as_columns(made.body, tile_types(made)))
 
 
 def _arrays(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
