@@ -5,20 +5,45 @@ from __future__ import annotations
 import pytest
 
 from gpusim.launch.simt.counting import path_instructions
-from gpusim.launch.simt.loops import parse, shape, shortened
+from gpusim.launch.simt.loops import parse, returns, shape, shortened
 from gpusim.lower.simt.code import Block, Branch, Code, Exit, Jump
-from gpusim.trace.simt import CtaPath, WarpPath
+from gpusim.trace.simt import CtaPath, Touch, WarpPath
 from tests.unit.made_simt import FULL, PROGRAM, TRUE, instrs, loop_code, loop_path
 
 
 def cut(code: Code, path: CtaPath, *caps: int) -> CtaPath:
     loops = shape(code)
-    return shortened(path, [parse(w, loops) for w in path.warps], loops, caps)
+    return shortened(path, [parse(w, loops) for w in path.warps], loops, [(cap, 0) for cap in caps])
 
 
 def test_equal_iterations_are_capped_and_the_rest_of_the_path_stays() -> None:
     short = cut(loop_code(), loop_path(0, [100]), 8)
     assert short.warps[0].blocks == [0, *[1] * 8, 2]
+
+
+def test_some_iterations_are_kept_at_the_start_and_some_in_the_middle() -> None:
+    """Two of the start and four around the middle of 100, known by what they touch."""
+    touched = [(Touch(0, 32, (i,)),) for i in range(100)]
+    loops, path = shape(loop_code()), CtaPath(0, [WarpPath([0, *[1] * 100, 2], [FULL] * 102, [(), *touched, ()])])
+    kept = shortened(path, [parse(w, loops) for w in path.warps], loops, [(2, 4)])
+    assert [t.sectors[0] for touches in kept.warps[0].touches for t in touches] == [0, 1, 48, 49, 50, 51]
+    assert shortened(path, [parse(w, loops) for w in path.warps], loops, [(60, 60)]).warps[0] is path.warps[0]
+
+
+@pytest.mark.parametrize("again, lines", [(0, 25), (400, 0)])
+def test_a_cta_comes_back_to_lines_of_an_earlier_loop_or_does_not(again: int, lines: int) -> None:
+    """Two loops over 100 sectors: the same ones, or others."""
+    steps = [0, *[1] * 100, 2, *[3] * 100, 4]
+    blocks = (
+        Block(0, (), Jump(1), (), instrs(1, "MOV")),
+        Block(1, (), Branch(TRUE, 1, 2), (), instrs(2, "LDG")),
+        Block(2, (), Jump(3), (), instrs(3, "MOV")),
+        Block(3, (), Branch(TRUE, 3, 4), (), instrs(4, "LDG")),
+        Block(4, (), Exit(), (), instrs(5, "EXIT")),
+    )
+    first, second = ([(Touch(0, 32, (i + far,)),) for i in range(100)] for far in (0, again))
+    path = CtaPath(0, [WarpPath(steps, [FULL] * len(steps), [(), *first, (), *second, ()])])
+    assert returns(path, [parse(path.warps[0], shape(Code(PROGRAM, blocks, ())))]) == lines
 
 
 def test_a_path_within_the_cap_is_the_path_itself() -> None:

@@ -9,13 +9,14 @@ from statistics import fmean, stdev
 from gpusim.devices.simt.result import SmRun
 from gpusim.launch.simt.counting import path_instructions
 from gpusim.launch.simt.loads import Load
-from gpusim.launch.simt.loops import Nodes, Shape, parse, shape, shortened
+from gpusim.launch.simt.loops import Caps, Nodes, Shape, parse, returns, shape, shortened
 from gpusim.launch.simt.sample import BUDGET, behind, beyond, copies, further, times, waves
 from gpusim.launch.simt.timing import Bench
 from gpusim.lower.simt.code import Code
 from gpusim.trace.simt import CtaPath
 
-#: iterations kept of a run of equal ones, in the long and in the short run: of outer loops, and behind them of inner ones.
+#: iterations kept of a run of equal ones, in the long and in the short run: of outer loops, and behind them of inner ones. The short run keeps the first
+#: ones, the long one also some of the middle: what these cost is what all others do.
 #: The first row from `FIRST_ROW` on whose long run fits is taken; those before it only where the time per instruction still changes.
 CAPS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
     ((256,), (128,)),
@@ -61,12 +62,18 @@ class Paths:
     loops: Shape
     parsed: dict[int, list[Nodes]] = field(default_factory=dict)
 
-    def cut(self, which: Sequence[int], caps: tuple[int, ...]) -> list[CtaPath]:
+    def cut(self, which: Sequence[int], caps: Caps) -> list[CtaPath]:
         """The paths with these places, their loops shortened."""
-        for i in which:
-            if i not in self.parsed:
-                self.parsed[i] = [parse(warp, self.loops) for warp in self.paths[i].warps]
-        return [shortened(self.paths[i], self.parsed[i], self.loops, caps) for i in which]
+        return [shortened(self.paths[i], self._nodes(i), self.loops, caps) for i in which]
+
+    def lines(self) -> int:
+        """Lines that the first CTA has in L1 when it comes back to the first of them, in another loop; 0 if it does not."""
+        return returns(self.paths[0], self._nodes(0))
+
+    def _nodes(self, i: int) -> list[Nodes]:
+        if i not in self.parsed:
+            self.parsed[i] = [parse(warp, self.loops) for warp in self.paths[i].warps]
+        return self.parsed[i]
 
 
 def estimate(on: Bench, load: Load, paths: Sequence[CtaPath], mean: float, *, exact: bool, timeline: bool) -> Estimate:
@@ -98,20 +105,20 @@ def _estimate(on: Bench, load: Load, paths: Sequence[CtaPath], mean: float, *, e
 
 
 def _long(on: Bench, held: Paths, number: int, mean: float, timeline: bool) -> Estimate:
-    """One wave of CTAs, and two: what the second adds is what every further wave takes. The first has an end in which CTAs are alone; where CTAs
-    go one after the other, because older ones issue first, further waves fill it."""
+    """The first wave of CTAs, and one from the middle behind it: what that adds is what every further wave takes. The first finds more in DRAM, and has
+    an end in which CTAs are alone; where CTAs go one after the other, because older ones issue first, further waves fill it."""
     slots = on.ready.held.ctas_per_sm
-    first = list(range(slots))
-    two, said = _loops(on, held, first, min(number, 2 * slots), BUDGET, timeline)
-    size = mean * slots / sum(held.sizes[i] for i in first)
+    ctas = list(range(min(number, 2 * slots, len(held.paths))))
+    two, said = _loops(on, held, ctas, min(number, 2 * slots), BUDGET, timeline)
+    size = mean * len(ctas) / sum(held.sizes[i] for i in ctas)
     if number <= 2 * slots:
         return Estimate(times(two, size), said)
-    one, _ = _loops(on, held, first, slots, BUDGET / 2, False)
+    one, _ = _loops(on, held, ctas[:slots], slots, BUDGET / 2, False)
     told = f"two waves of an SM timed, {number} CTAs in proportion to their instructions"
     rest = number % slots
     if not rest or number > FEW * slots:
         return Estimate(times(beyond(one, two, number / slots - 2), size), (*said, told))
-    more, _ = _loops(on, held, first, slots + rest, BUDGET, False)
+    more, _ = _loops(on, held, ctas[: slots + rest], slots + rest, BUDGET, False)
     return Estimate(times(behind(beyond(one, two, number // slots - 2), further(one, more)), size), (*said, told))
 
 
@@ -149,13 +156,24 @@ def _loops(on: Bench, held: Paths, which: Sequence[int], number: int, budget: fl
     total = sum(held.sizes[i] for i in which) * number / len(whole)
     if total <= budget:
         return on.time(copies(whole, number), timeline=timeline), ()
-    fits = next((i for i, caps in enumerate(CAPS) if i >= FIRST_ROW and _held(code, held.cut(which, caps[0]), number) <= budget), len(CAPS) - 1)
-    for row in range(fits, max(-1, fits - RETRIES - 1), -1):
+    fits = next((i for i, caps in enumerate(CAPS) if i >= FIRST_ROW and _held(code, held.cut(which, _caps(caps, 1.0)), number) <= budget), len(CAPS) - 1)
+    longest = max(0, fits - RETRIES)
+    for row in range(longest if _outgrows(on, held) else fits, longest - 1, -1):
         run, changes = _shortened(on, held, which, number, CAPS[row], total, timeline)
         if changes is None or changes <= CHANGING:
             break
     said = f" (residual {changes:.1%})" if changes is not None else ""
     return run, (f"at most {CAPS[row][0][0]} equal iterations of a loop timed in a row, the others in proportion{said}",)
+
+
+def _outgrows(on: Bench, held: Paths) -> bool:
+    """Whether the CTAs of an SM come back to more lines than its L1 holds. With loops made short all would be there."""
+    return held.lines() * on.ready.machine.line * on.ready.held.ctas_per_sm > on.l1_bytes
+
+
+def _caps(row: tuple[tuple[int, ...], tuple[int, ...]], share: float) -> Caps:
+    """What the short run of a row of CAPS keeps, and this share of what the long one keeps beyond it."""
+    return [(short, int((long - short) * share)) for long, short in zip(*row, strict=True)]
 
 
 def _held(code: Code, paths: Sequence[CtaPath], number: int) -> float:
@@ -164,21 +182,21 @@ def _held(code: Code, paths: Sequence[CtaPath], number: int) -> float:
 
 
 def _shortened(
-    on: Bench, held: Paths, which: Sequence[int], number: int, caps: tuple[tuple[int, ...], ...], total: float, timeline: bool
+    on: Bench, held: Paths, which: Sequence[int], number: int, row: tuple[tuple[int, ...], tuple[int, ...]], total: float, timeline: bool
 ) -> tuple[SmRun, float | None]:
-    """The run, and by how much the time per instruction still changed in it: from a run that is shorter once more, None where that would tell nothing."""
-    b = on.time(copies(held.cut(which, caps[0]), number), timeline=timeline)
+    """The run, and by how much the time per instruction still changed in it: from a run that is as long as half of both, None where that would tell
+    nothing."""
+    b = on.time(copies(held.cut(which, _caps(row, 1.0)), number), timeline=timeline)
     if b.instructions >= total:
         return b, None
-    a = on.time(copies(held.cut(which, caps[1]), number))
+    a = on.time(copies(held.cut(which, _caps(row, 0.0)), number))
     if b.instructions <= a.instructions:
         return times(b, total / b.instructions), None
     run = beyond(a, b, (total - b.instructions) / (b.instructions - a.instructions))
-    less = caps[1][0] // 2
-    if not less or a.cycles >= b.cycles:
+    if row[0][0] - row[1][0] < 2 or a.cycles >= b.cycles:
         return run, None
-    first = on.time(copies(held.cut(which, (less, *caps[1][1:])), number))
-    if a.instructions <= first.instructions:
+    half = on.time(copies(held.cut(which, _caps(row, 0.5)), number))
+    if not a.instructions < half.instructions < b.instructions:
         return run, None
-    before = (a.cycles - first.cycles) / (a.instructions - first.instructions)
+    before = (half.cycles - a.cycles) / (half.instructions - a.instructions)
     return run, abs(before / ((b.cycles - a.cycles) / (b.instructions - a.instructions)) - 1)

@@ -1,8 +1,9 @@
-"""Repeated iterations in recorded paths: found, and all but the first few left out.
+"""Repeated iterations in recorded paths: found, and all but some left out.
 
 Blocks of a loop are numbered from its head to its latch, so a path parses into iterations without search: an iteration begins at the
 head and ends where the path comes back to it or leaves the loop. Iterations in a row that run the same blocks with the same masks are a
-run. Of a run, the first few are kept: `caps[0]` in outer loops, `caps[1]` in loops inside these, and all in loops deeper than `caps`.
+run. Of a run, the first few are kept and some in its middle: as many as `caps[0]` says in outer loops, `caps[1]` in loops inside these, and
+all in loops deeper than `caps`. What the first ones find in memory is not what the others do: CTAs are in step, and caches are cold.
 Where a loop holds a barrier of the CTA, its warps keep the same iterations, or they would wait for each other for ever: there,
 iterations are the same if they are for every warp.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 from gpusim.ir.simt.nodes import Barrier, Mbarrier
@@ -49,6 +51,8 @@ class Loop:
 
 
 Nodes = list[Leaf | Loop]
+#: for each depth of loops, iterations kept of a run: at its start, in its middle
+Caps = Sequence[tuple[int, int]]
 
 
 def shape(code: Code) -> Shape:
@@ -98,7 +102,29 @@ def _loop(path: WarpPath, at: int, stop: int, s: Shape) -> Loop:
     return loop
 
 
-def shortened(cta: CtaPath, parsed: Sequence[Nodes], s: Shape, caps: tuple[int, ...]) -> CtaPath:
+def returns(cta: CtaPath, parsed: Sequence[Nodes]) -> int:
+    """Lines of memory that the CTA touches, if its warps come back in one loop to lines of another; 0 if not. parsed: its warps, by `parse`."""
+    lines: set[int] = set()
+    back = False
+    for warp, nodes in zip(cta.warps, parsed, strict=True):
+        before: set[int] = set()
+        for loop in (n for n in nodes if isinstance(n, Loop)):
+            found = {sector >> 2 for at in _steps(loop) for touch in warp.touches[at] for sector in touch.sectors}
+            back = back or not before.isdisjoint(found)
+            before |= found
+        lines |= before
+    return len(lines) if back else 0
+
+
+def _steps(loop: Loop) -> Iterator[int]:
+    for node in (n for nodes in loop.iterations for n in nodes):
+        if isinstance(node, Leaf):
+            yield node.at
+        else:
+            yield from _steps(node)
+
+
+def shortened(cta: CtaPath, parsed: Sequence[Nodes], s: Shape, caps: Caps) -> CtaPath:
     """`cta` with at most so many iterations of every run. parsed: its warps, by `parse`."""
     kept = _joint(list(parsed), s, caps)
     return CtaPath(cta.cta, [_pick(warp, steps) for warp, steps in zip(cta.warps, kept, strict=True)])
@@ -110,7 +136,7 @@ def _pick(path: WarpPath, steps: list[int]) -> WarpPath:
     return WarpPath([path.blocks[i] for i in steps], [path.masks[i] for i in steps], [path.touches[i] for i in steps])
 
 
-def _joint(warps: list[Nodes], s: Shape, caps: tuple[int, ...]) -> list[list[int]]:
+def _joint(warps: list[Nodes], s: Shape, caps: Caps) -> list[list[int]]:
     """Steps kept of each warp. The n-th loop with a barrier of one warp is the n-th of the others."""
     kept: list[list[int]] = [[] for _ in warps]
     meeting = [[n for n in nodes if isinstance(n, Loop) and n.head in s.joint] for nodes in warps]
@@ -128,28 +154,32 @@ def _joint(warps: list[Nodes], s: Shape, caps: tuple[int, ...]) -> list[list[int
     return kept
 
 
-def _together(loops: list[Loop], s: Shape, caps: tuple[int, ...]) -> list[list[int]]:
+def _together(loops: list[Loop], s: Shape, caps: Caps) -> list[list[int]]:
     """Steps kept of each of the loops, which run side by side."""
     longest = max(len(loop.keys) for loop in loops)
     keys = [tuple(loop.keys[i] if i < len(loop.keys) else None for loop in loops) for i in range(longest)]
     out: list[list[int]] = [[] for _ in loops]
-    for i in _first_of_runs(keys, caps):
+    for i in _kept_of_runs(keys, caps):
         members = [n for n, loop in enumerate(loops) if i < len(loop.keys)]
         for n, steps in zip(members, _joint([loops[n].iterations[i] for n in members], s, caps[1:]), strict=True):
             out[n] += steps
     return out
 
 
-def _alone(loop: Loop, s: Shape, caps: tuple[int, ...]) -> list[int]:
-    return [step for i in _first_of_runs(loop.keys, caps) for step in _joint([loop.iterations[i]], s, caps[1:])[0]]
+def _alone(loop: Loop, s: Shape, caps: Caps) -> list[int]:
+    return [step for i in _kept_of_runs(loop.keys, caps) for step in _joint([loop.iterations[i]], s, caps[1:])[0]]
 
 
-def _first_of_runs(keys: Sequence[Any], caps: tuple[int, ...]) -> Iterator[int]:
-    """Indices, at most `caps[0]` of each run of equal keys."""
-    cap = caps[0] if caps else len(keys)
-    same, before = 0, object()
-    for i, key in enumerate(keys):
-        same = same + 1 if i and key == before else 1
-        before = key
-        if same <= cap:
-            yield i
+def _kept_of_runs(keys: Sequence[Any], caps: Caps) -> Iterator[int]:
+    """Indices of each run of equal keys that are kept."""
+    if not caps:
+        yield from range(len(keys))
+        return
+    first, middle = caps[0]
+    start = 0
+    for _, run in groupby(keys):
+        number = len(list(run))
+        behind = max(first, (number - middle) // 2)
+        yield from range(start, start + min(first, number))
+        yield from range(start + behind, start + min(behind + middle, number))
+        start += number

@@ -28,13 +28,13 @@ APART = 1 << 44
 def recorded(load: Load, ctas_per_sm: int, length: float | None, exact: bool) -> tuple[int, ...]:
     """CTAs of the load whose paths are kept: all, or some spread evenly over them. length: warp instructions of a CTA, if known.
 
-    Whole waves, for paths of part of a wave tell little; one wave at least, whatever it costs. `load.keep` is among them.
+    Whole waves, for paths of part of a wave tell little; two waves at least, whatever it costs, for the first one starts cold. `load.keep` is among them.
     """
     number = len(load.ctas)
     most = max(ctas_per_sm * (WAVES if length else WAVES_UNKNOWN), LEAST_CTAS)
     if length:
-        most = max(ctas_per_sm, min(most, int(BUDGET / length) // ctas_per_sm * ctas_per_sm))
-    if exact or number <= most * (SLACK if most > ctas_per_sm else 1.0):
+        most = max(2 * ctas_per_sm, min(most, int(BUDGET / length) // ctas_per_sm * ctas_per_sm))
+    if exact or number <= most * (SLACK if most > 2 * ctas_per_sm else 1.0):
         return load.ctas
     kept = [load.ctas[i] for i in waves(number, most, ctas_per_sm)]
     return tuple(sorted(set(kept) | set(load.keep)))

@@ -42,6 +42,11 @@ class Bench:
     evicting: float
     in_gpc: int
 
+    @property
+    def l1_bytes(self) -> int:
+        held = self.ready.held
+        return capacity(self.ready.machine, (held.shared_bytes_per_cta + self.ready.spec.sm.shared_reserved_per_cta) * held.ctas_per_sm)
+
     def time(self, paths: Sequence[CtaPath], *, timeline: bool = False) -> SmRun:
         """The CTAs of `paths` in this order. The run issues exactly the instructions of the paths, or it is a bug."""
         code, machine, held = self.ready.code, self.ready.machine, self.ready.held
@@ -55,7 +60,7 @@ class Bench:
             received=self.received,
             evicting=self.evicting,
             in_gpc=self.in_gpc,
-            l1_bytes=capacity(machine, (held.shared_bytes_per_cta + self.ready.spec.sm.shared_reserved_per_cta) * held.ctas_per_sm),
+            l1_bytes=self.l1_bytes,
         )
         room = Room(min(held.limits["CTA slots"], held.limits["shared memory"]), warps_per_subcore(held.registers_per_thread, self.ready.spec))
         run = run_sm(code, list(paths), held.ctas_per_sm, machine, memory, room=room, timeline=timeline)
