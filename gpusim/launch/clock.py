@@ -132,10 +132,9 @@ class _State:
         """The steady clock of the same launch again and again. What is counted rules where it is more than what is drawn."""
         steady = [(share, self.allowed(max(self.drawn, self.counted) * relative, self.peak)) for share, relative in self.load.waves]
         peak = 1 / sum(share / mhz for share, mhz in steady)
-        board = self._board(min(self.cap, peak))
-        if board < peak:
-            return Held(board, BOARD)
-        return Held(peak, self._why(self.cap / peak - 1))
+        most = min(self.cap, peak)
+        board = self._board(most)
+        return Held(board, BOARD) if board < most else Held(most, self._why(self.cap / most - 1))
 
     def _board(self, most: float) -> float:
         """The highest clock up to `most` at which the board draws no more than its limit, by bisection: power only rises with the clock."""
