@@ -109,6 +109,11 @@ class Report:
         return formulas.share(self.tflops, self.peak_tflops)
 
     @property
+    def useful_share(self) -> float | None:
+        """Useful operations over those that the matrix units did; the rest is padding. None where they did none."""
+        return formulas.useful_share(self.run)
+
+    @property
     def dram_read_bytes(self) -> int | None:
         return self.run.counters.get("dram_read_bytes")
 

@@ -21,6 +21,7 @@ PROMISES = {
     "05_saxpy.py": ["saxpy on h100-sxm", "y[:4] = [1. 3. 5. 7.]", "in order 4.0 sectors a request, with stride 32 32.0", "h200-sxm"],
     "06_divergence.py": ["collatz on h100-sxm", "n = n // 2", "mixed:", "sorted:"],
     "07_program.py": ["2 launches on h200-sxm", "scale reads 0 of 16 MB from DRAM, and 128 of 128", "alone 16 MB", "stream  "],
+    "08_gpu_and_tpu.py": ["tpu-v5p", "share of the published peak, %", "block 128x128x128", " 129 columns:", "w2 1/3"],
 }
 
 #: example -> what must hold of its variables
@@ -33,6 +34,11 @@ CHECKS: dict[str, list[Callable[[dict[str, Any]], bool]]] = {
         lambda names: Path("divergence.png").exists(),
     ],
     "07_program.py": [lambda names: names["small"].launches[1].time_us < names["alone"].time_us],
+    "08_gpu_and_tpu.py": [
+        lambda names: (names["share"].loc[8] < 5).all() and (names["share"].loc[4096] > 60).all(),
+        lambda names: [r.time_us for r in names["ladder"].values()] == sorted((r.time_us for r in names["ladder"].values()), reverse=True),
+        lambda names: Path("systolic.png").exists(),
+    ],
     "04_sweep_dataframe.py": [lambda names: len(names["df"]) == 12 and len(names["best"]) == 6],
 }
 

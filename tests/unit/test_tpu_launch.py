@@ -136,9 +136,11 @@ def test_values_are_those_of_a_gpu() -> None:
     rng = np.random.default_rng(0)
     inputs = {"a": rng.standard_normal((100, 300)).astype("f"), "b": rng.standard_normal((300, 70)).astype("f")}
     program = gs.kernels.gemm(100, 70, 300, tile="64x128x128", dtype="fp32")
-    tpu, gpu = (gs.run(program, gpu=name, inputs=inputs).values for name in ("tpu-v5e", "a100"))
-    assert tpu is not None and gpu is not None
-    assert np.array_equal(tpu["c"], gpu["c"])
+    rows = {"x": rng.standard_normal((64, 1024)).astype("f")}
+    for made, given, out in ((program, inputs, "c"), (gs.kernels.softmax(64, 1024), rows, "y")):
+        tpu, gpu = (gs.run(made, gpu=name, inputs=given).values for name in ("tpu-v5e", "a100"))
+        assert tpu is not None and gpu is not None
+        assert np.array_equal(tpu[out], gpu[out])
 
 
 def test_a_block_that_is_used_again_is_not_copied_again() -> None:
@@ -184,3 +186,31 @@ def test_speed() -> None:
     begun = time.perf_counter()
     gemm(8192, 8192, 8192, "tpu-v5p")
     assert time.perf_counter() - begun < 1.0
+
+
+def test_kernels_of_the_library_run_unchanged() -> None:
+    for program in (gs.kernels.softmax(512, 1024, variant=v) for v in ("fused", "online", "three-pass")):
+        report = gs.run(program, gpu="tpu-v5e")
+        assert report.run.counters["dram_write_bytes"] == 4 * 512 * 1024 and "vector unit" in report.bounds
+    sizes = {b: gs.run(gs.kernels.elementwise(1 << 22, fn="add", block=b), gpu="tpu-v5e") for b in (1 << 12, 1 << 18)}
+    assert {r.run.counters["dram_read_bytes"] for r in sizes.values()} == {2 * 4 << 22}
+    assert sizes[1 << 18].bottleneck == "DRAM" and sizes[1 << 12].time_us > 2 * sizes[1 << 18].time_us
+
+
+def test_attention_in_triton_s_spelling() -> None:
+    from tests.unit.tpu_attention import attention
+
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((2, 128, 64)).astype("f") for _ in range(3))
+    outputs, steps = {}, {}
+    for causal in (False, True):
+        o = np.zeros_like(q)
+        args = {"q": q, "k": k, "v": v, "o": o, "size": 128, "D": 64, "BM": 32, "BN": 32, "CAUSAL": causal}
+        report = gs.run(attention, gpu="tpu-v5e", grid=(4, 2), args=args)
+        outputs[causal], steps[causal] = o, report.run.counters["grid_steps"]
+    for causal in (False, True):
+        scores = np.einsum("hid,hjd->hij", q, k) / 8 + (np.triu(np.full((128, 128), -np.inf), 1) if causal else 0)
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        expected = np.einsum("hij,hjd->hid", weights / weights.sum(-1, keepdims=True), v)
+        assert np.allclose(outputs[causal], expected, atol=1e-3), "operands are rounded to tf32"
+    assert steps == {False: 2 * 4 * 4, True: 2 * (1 + 2 + 3 + 4)}
