@@ -212,5 +212,5 @@ def test_attention_in_triton_s_spelling() -> None:
         scores = np.einsum("hid,hjd->hij", q, k) / 8 + (np.triu(np.full((128, 128), -np.inf), 1) if causal else 0)
         weights = np.exp(scores - scores.max(-1, keepdims=True))
         expected = np.einsum("hij,hjd->hid", weights / weights.sum(-1, keepdims=True), v)
-        assert np.allclose(outputs[causal], expected, atol=1e-3), "operands are rounded to tf32"
+        assert np.allclose(outputs[causal], expected, atol=2e-3), "operands are rounded to tf32"
     assert steps == {False: 2 * 4 * 4, True: 2 * (1 + 2 + 3 + 4)}
