@@ -7,7 +7,7 @@ name=number; name=file.npy. Entries are separated by blanks; their order is free
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,14 @@ def parse_arguments(text: str, names: Sequence[str], seed: int = 0) -> list[Any]
 
     GpusimError for what is not understood, missing, unknown or given twice.
     """
+    given = parse_named(text, names, seed)
+    return [given[name] for name in names]
+
+
+def parse_named(
+    text: str, names: Sequence[str], seed: int = 0, optional: Collection[str] = (), word: Callable[[str], tuple[Any, bool]] = lambda text: (None, False)
+) -> dict[str, Any]:
+    """The values of `text` by name. optional: names that may be left out; word: reads a value that is neither number nor array, and says whether it is one."""
     rng = np.random.default_rng(seed)
     given: dict[str, Any] = {}
     for entry in _entries(text):
@@ -64,11 +72,12 @@ def parse_arguments(text: str, names: Sequence[str], seed: int = 0) -> list[Any]
             raise GpusimError(f"'{name}' is given twice.", where=OPTION, hint="Give every parameter once.")
         if name not in names:
             raise GpusimError(f"the kernel has no parameter '{name}'; it has: {', '.join(names) or 'none'}.", where=OPTION, hint=EXAMPLE)
-        given[name] = _value(name, value, rng)
-    missing = [name for name in names if name not in given]
+        read, is_word = word(value)
+        given[name] = read if is_word else _value(name, value, rng)
+    missing = [name for name in names if name not in given and name not in optional]
     if missing:
         raise GpusimError(f"no value for {', '.join(missing)}.", where=OPTION, hint=EXAMPLE)
-    return [given[name] for name in names]
+    return given
 
 
 def parse_extents(text: str, option: str) -> tuple[int, ...]:

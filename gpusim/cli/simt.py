@@ -19,14 +19,17 @@ from gpusim.errors import GpusimError
 
 if TYPE_CHECKING:
     from gpusim.cuda.dispatcher import Dispatcher
+    from gpusim.triton.kernel import Runnable
 
+NONE = "It holds none: put @cuda.jit above a function, with `from gpusim import cuda`, or @triton.jit, with `import gpusim.triton as triton`."
 #: options that take no value
 SWITCHES = ("--exact", "--verbose", "--source", "--values", "--help")
 #: how the command is listed; `RunGroup` leads every mine.py:kernel here
 COMMAND = "FILE.py:KERNEL"
 HELP = """Simulate a kernel of your own.
 
-FILE.py:KERNEL names a file and a function in it under @cuda.jit (`from gpusim import cuda`). What stands under
+FILE.py:KERNEL names a file and a function in it under @cuda.jit (`from gpusim import cuda`) or @triton.jit (`import gpusim.triton as triton`,
+which needs no --block; --grid may be a formula of the arguments, such as 'cdiv(n, BLOCK)', and --args may set num_warps and num_stages). What stands under
 `if __name__ == "__main__"` is not run. --args gives every parameter a value:
 'x=f32[1048576]:rand y=f32[1024,1024]:zeros i=i32[100]:randint(0,9) z=data.npy a=2.0 n=i32:1000'; arrays begin as rand, normal,
 zeros, ones, arange, randint(low,high), full(value) or a .npy file."""
@@ -84,10 +87,16 @@ def run_file(
     verbose: Verbose = False,
 ) -> None:
     from gpusim import api
+    from gpusim.cuda.dispatcher import Dispatcher
 
     outputs = Outputs(source, verbose, json, trace, divergence)
-    blocks, threads = parse_extents(grid, "--grid"), parse_extents(block, "--block")
     found = load_kernel(kernel)
+    if not isinstance(found, Dispatcher):
+        from gpusim.cli.tiles import run_tiles
+
+        outputs.give(run_tiles(found, grid, args, seed, gpu, {"l2": l2, "launch": launch, "clock": clock, "exact": exact, "without": costs(without)}))
+        return
+    blocks, threads = parse_extents(grid, "--grid"), parse_extents(block, "--block")
     together = parse_extents(cluster, "--cluster")
     values = parse_arguments(args, found.names, seed)
     protocol: dict[str, Any] = {"l2": l2, "launch": launch, "clock": clock, "data": data, "exact": exact, "without": costs(without)}
@@ -95,18 +104,19 @@ def run_file(
     outputs.give(report)
 
 
-def load_kernel(text: str) -> Dispatcher:
+def load_kernel(text: str) -> Dispatcher | Runnable:
     """The kernel that "mine.py:kernel" names; "mine.py" alone if the file holds one kernel only. GpusimError if there is no such kernel."""
     from gpusim.cuda.dispatcher import Dispatcher
+    from gpusim.triton.kernel import Runnable
 
     path, _, name = text.rpartition(":") if ":" in text else (text, "", "")
     module = _module(Path(path))
-    kernels = {n: k for n, k in vars(module).items() if isinstance(k, Dispatcher) and not k.device}
+    kernels = {n: k for n, k in vars(module).items() if isinstance(k, Runnable) or (isinstance(k, Dispatcher) and not k.device)}
     if not name and len(kernels) == 1:
         return next(iter(kernels.values()))
     if name in kernels:
         return kernels[name]
-    listed = f"Kernels of this file: {', '.join(kernels)}." if kernels else "It holds none: put @cuda.jit above a function, with `from gpusim import cuda`."
+    listed = f"Kernels of this file: {', '.join(kernels)}." if kernels else NONE
     raise GpusimError(_missing(module, name), where=path, hint=listed)
 
 
@@ -116,6 +126,8 @@ def _missing(module: ModuleType, name: str) -> str:
     if not hasattr(module, name):
         return f"there is no '{name}' in it."
     other = type(getattr(module, name))
+    if other.__module__.startswith("triton."):
+        return f"'{name}' is a kernel of the triton package; import gpusim.triton as triton instead."
     if other.__module__.startswith("numba"):
         return f"'{name}' is a kernel of Numba; import cuda from gpusim instead."
     return f"'{name}' is not a kernel but a {other.__name__}."

@@ -6,9 +6,11 @@ from collections.abc import Callable
 
 from gpusim import effects as fx
 from gpusim.errors import GpusimError
-from gpusim.ir.ops import Cast, Dot, Full, Let, Load, Loop, Store
+from gpusim.ir.infer import tile_types
+from gpusim.ir.ops import Cast, Dot, Full, Let, Load, Loop, Map, Store
 from gpusim.ir.program import Program
 from gpusim.lower import matrix, rules
+from gpusim.lower.activation import with_activation
 from gpusim.lower.frame import Step, epilogue, lets
 from gpusim.lower.lowered import Footprint, Lowered
 from gpusim.lower.serial import serial
@@ -32,7 +34,7 @@ def lower(program: Program, machine: Machine, shared_limit: int, register_limit:
     _fits(program, step, register_limit)
     body, wanted = _pipelined(program, step, stages, machine) if stages > 1 else serial(program, step, register_limit, machine)
     foot = Footprint(program.warps, min(wanted, limit), max(0, wanted - limit), stages * step.bytes)
-    return Lowered(program, body, foot, stages, step.kind, _notes(program, step, machine))
+    return Lowered(program, with_activation(body, program, machine), foot, stages, step.kind, _notes(program, step, machine))
 
 
 def _fits(program: Program, step: Step, register_limit: Callable[[int], int]) -> None:
@@ -80,18 +82,23 @@ def _notes(program: Program, step: Step, machine: Machine) -> tuple[str, ...]:
 def _find_step(program: Program, machine: Machine) -> Step:
     """The one loop with a Dot; anything else has no lowering yet."""
     loops = [op for op in program.body if isinstance(op, Loop)]
-    stranger = next((op for op in program.body if not isinstance(op, Let | Loop | Full | Cast | Store)), None)
+    stranger = next((op for op in program.body if not isinstance(op, Let | Loop | Full | Cast | Store | Map)), None)
     inner = loops[0].body if len(loops) == 1 else ()
     dots = [op for op in inner if isinstance(op, Dot)]
-    if stranger or len(dots) != 1 or any(not isinstance(op, Load | Dot) for op in inner):
+    # fp32 is multiplied as tf32 without an instruction
+    same = {op.dst: op.src for op in inner if isinstance(op, Cast) and op.dtype.name == "tf32"}
+    if stranger or len(dots) != 1 or any(not isinstance(op, Load | Dot) and getattr(op, "dst", "") not in same for op in inner):
         what = type(stranger).__name__ if stranger else f"{len(loops)} loops and {len(dots)} Dots"
         raise GpusimError(f"no timing for this program yet ({what}).", where=program.name, hint="Timing knows one loop of Loads feeding one Dot.")
     loads = tuple(op for op in inner if isinstance(op, Load))
     by_name = {ld.dst: ld for ld in loads}
-    a, b = by_name[dots[0].a], by_name[dots[0].b]
-    t = program.tensor(a.box.tensor)
-    tile = matrix.Tile(a.box.shape[0], b.box.shape[1], a.box.shape[1], program.warps, t.dtype)
-    size = sum(ld.box.shape[0] * ld.box.shape[1] for ld in loads) * t.dtype.bytes
+    operands = [by_name.get(same.get(name, name)) for name in (dots[0].a, dots[0].b)]
+    if operands[0] is None or operands[1] is None:
+        raise GpusimError("no timing for a product of what was not loaded in the same step.", where=program.name, hint="Values can be computed.")
+    a, b = operands[0].box, operands[1].box
+    of = tile_types(program)[dots[0].a].dtype
+    tile = matrix.Tile(a.tile[0], b.tile[1], a.tile[1], program.warps, of)
+    size = sum(ld.box.shape[0] * ld.box.shape[1] for ld in loads) * of.bytes
     pieces = tuple(piece_bytes(ld.box, program.tensor(ld.box.tensor)) for ld in loads)
     return Step(loops[0], loads, pieces, tile, matrix.choose(tile, machine), size, any(ld.box.masked for ld in loads))
 

@@ -14,6 +14,7 @@ from gpusim.frontend.tiles.inline import constants, plain, source_of
 from gpusim.frontend.tiles.ranges import Ranges
 from gpusim.frontend.tiles.returns import with_one_end
 from gpusim.frontend.tiles.statements import block
+from gpusim.frontend.tiles.transposed import transposed_loads
 from gpusim.frontend.tiles.values import Array, BlockPointer, Number, Pointer, Scalar, dtype_of
 from gpusim.frontend.tiles.views import settled
 from gpusim.ir.expr import Const
@@ -46,7 +47,7 @@ def translate(
     ctx.state.taken |= {a.name for a in arrays} | {"pid0", "pid1", "pid2"}
     block(ctx, with_one_end(source.tree.body))
     tensors, body = settled(ctx.state.accesses, tuple(ctx.out), arrays)
-    made = Program(source.tree.name, tensors, grid, in_variables(body), warps, params or {})
+    made = Program(source.tree.name, tensors, grid, transposed_loads(in_variables(body)), warps, params or {})
     if not any(isinstance(op, Dot) for op in walk(made.body)):
         return made
     return replace(made, body=as_columns(made.body, tile_types(made)))
