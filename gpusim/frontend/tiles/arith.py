@@ -174,6 +174,8 @@ def _pointers(ctx: Context, op: str, a: Any, b: Any, node: ast.AST) -> Any:
     pointer, offset = (a, b) if isinstance(a, Pointer) else (b, a)
     if op not in "+-" or isinstance(offset, Pointer) or (op == "-" and pointer is b) or kind(dtype_of(offset)) == 2:
         ctx.refuse(node, f"'{op}' does not take a {described(a)} and a {described(b)}.", "Pointers take + and - of integers.")
+    if op == "+" and isinstance(offset, Tile) and isinstance(pointer.offset, Scalar) and pointer.offset.known == 0:
+        return Pointer(pointer.array, offset)
     return Pointer(pointer.array, binary(ctx, op, pointer.offset, offset, node))
 
 
