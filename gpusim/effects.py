@@ -31,20 +31,22 @@ class Issue:
 @dataclass(frozen=True, slots=True)
 class Vector:
     """Instructions of one warp between two waits, by the pipe that they need: `fma`, `alu` (16 lanes), `xu` (special functions), `wide` 64-bit
-    multiply-adds, `uniform` ones that read no vector registers. `changes`: how often another pipe follows the FMA pipe. `latency`: cycles of
-    dependent instructions that nothing else of the warp hides."""
+    multiply-adds, `tests` on the ALU that write predicates, `uniform` ones that read no vector registers. `changes`: how often another pipe follows
+    the FMA pipe; `dense`: FMA instructions that stand together. `latency`: cycles of dependent instructions that nothing else of the warp hides."""
 
     fma: float = 0.0
     alu: float = 0.0
     xu: float = 0.0
     wide: float = 0.0
+    tests: float = 0.0
     uniform: float = 0.0
     changes: float = 0.0
+    dense: float = 0.0
     latency: float = 0.0
 
     @property
     def count(self) -> float:
-        return self.fma + self.alu + self.xu + self.wide + self.uniform
+        return self.fma + self.alu + self.xu + self.wide + self.tests + self.uniform
 
 
 @dataclass(frozen=True, slots=True)

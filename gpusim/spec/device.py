@@ -181,7 +181,7 @@ class Wgmma(Part):
     beside: dict[str, Cycles] = Field(
         default={},
         description="while matrix instructions run: cycles that an instruction of another warp holds the dispatch of its sub-core (fma; wide: 64-bit "
-        "multiply-adds; other), and the alu and xu pipes; empty: as without them",
+        "multiply-adds; other), and the alu and xu pipes; steal: tensor cycles lost to each of many FMA instructions in a row; empty: as without them",
     )
     wide_multiply_steal: Cycles = Field(description="tensor cycles lost to one 64-bit multiply-add of a warp on the same sub-core")
 

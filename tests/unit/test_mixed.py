@@ -93,7 +93,7 @@ def test_eight_warps_on_64_rows_do_the_work_twice() -> None:
 
 
 def test_a_mask_costs_in_every_block() -> None:
-    plain, masked = (sum(e.alu for e in _step(_lowered(64, 64, 64, 4, 3, c)) if isinstance(e, fx.Vector)) for c in (False, True))
+    plain, masked = (sum(e.alu + e.tests for e in _step(_lowered(64, 64, 64, 4, 3, c)) if isinstance(e, fx.Vector)) for c in (False, True))
     assert masked - plain == pytest.approx(114, rel=0.1)
 
 

@@ -11,23 +11,27 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim import effects as fx
-from gpusim.devices.cta import LG, MEMBAR, SHORT
+from gpusim.devices.cta import MEMBAR, SHORT
 from gpusim.parts.tensor_core import mma_sync_cycles, product_cycles, wgmma_cycles
 from gpusim.spec.resolve import Machine
 
 #: what vector work takes of a sub-core, and of the SM's shared memory
-RESOURCES = ("dispatch", "alu", "xu", "tensor", "shared")
+RESOURCES = ("dispatch", "alu", "xu", "tensor", "shared", "lines")
 WARPS = 4
+#: cycles of dispatch for an instruction, measured with independent ones: 1.19 with one warp on a sub-core, 1.06 with two (decide.json overlap, FFMA alone)
+DISPATCH = 1.12
 
 
 @dataclass(frozen=True, slots=True)
 class Busy:
-    """Vector work: cycles that it holds each of RESOURCES `alone` and `beside` matrix instructions, `latency` that nothing hides, `count` instructions."""
+    """Vector work: cycles that it holds each of RESOURCES `alone` and `beside` matrix instructions, `latency` that nothing hides, `count` instructions;
+    `stolen`: tensor cycles that it takes from matrix instructions beside it."""
 
     alone: tuple[float, ...]
     beside: tuple[float, ...]
     latency: float
     count: float
+    stolen: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +131,14 @@ class _Maker:
         m, s = self.machine, self.share
         change = m.simt.pipe_change * e.changes
         xu = m.simt.interval["xu"]
-        alone = (s * (e.count + change), s * m.alu_slots * e.alu, s * xu * e.xu, 0.0, 0.0)
-        beside = alone
+        alone = (s * DISPATCH * (e.count + change), s * m.alu_slots * (e.alu + e.tests), s * xu * e.xu, 0.0, 0.0, 0.0)
+        beside, stolen = alone, 0.0
         if m.wgmma and m.wgmma.beside:
             b = m.wgmma.beside
-            dispatch = b["fma"] * e.fma + b["other"] * (e.alu + e.xu) + b["wide"] * e.wide + e.uniform
-            beside = (s * dispatch, s * b["alu"] * e.alu, s * b["xu"] * e.xu, 0.0, 0.0)
-        return (Busy(alone, beside, e.latency, e.count),)
+            dispatch = b["fma"] * e.fma + b["other"] * (e.alu + e.xu) + b["wide"] * e.wide + e.uniform + e.tests
+            beside = (s * dispatch, s * (b["alu"] * e.alu + m.alu_slots * e.tests), s * b["xu"] * e.xu, 0.0, 0.0, 0.0)
+            stolen = s * b["steal"] * e.dense
+        return (Busy(alone, beside, e.latency, e.count, stolen),)
 
     def matrix(self, e: fx.Matrix) -> tuple[Phase, ...]:
         if e.kind != "wgmma":
@@ -151,7 +156,7 @@ class _Maker:
         m, unit = self.machine, self.machine.mma_sync
         tensor = e.count / self.groups * mma_sync_cycles(m, e.fmt, e.m, e.n, e.k)
         issued = e.loads + e.count / self.warps
-        taken = (self.share * issued, 0.0, 0.0, tensor, e.wavefronts / self.groups * 128 / m.shared_rate)
+        taken = (self.share * issued, 0.0, 0.0, tensor, e.wavefronts / self.groups * 128 / m.shared_rate, 0.0)
         return (Busy(taken, taken, m.shared_latency + unit.latency, issued),)
 
     def copy(self, e: fx.Copy) -> tuple[Phase, ...]:
@@ -166,7 +171,8 @@ class _Maker:
         return Fetch(size, latency, group, size / (e.piece * 32 * self.machine.subcores) * self.machine.simt.interval["lsu"])
 
     def local(self, e: fx.Local) -> tuple[Phase, ...]:
-        """Spilled registers: a line a warp and access through the L1."""
-        m = self.machine
-        lines = (e.loads + e.stores) * self.warps / self.groups / m.l1_line_rate
-        return (Pause(lines, LG),)
+        """Spilled registers: a line a warp and access through the L1's tag stage."""
+        m, each = self.machine, e.loads + e.stores
+        lines = each * self.warps / self.groups / m.l1_line_rate
+        taken = (self.share * each, 0.0, 0.0, 0.0, 0.0, lines)
+        return (Busy(taken, taken, m.simt.latency["LDL"], each),)

@@ -20,6 +20,8 @@ SAME = 1e-6
 #: bytes that an SM may receive ahead of its share of L2's bandwidth: bursts of SMs do not coincide, only their mean is bounded
 BURST = 65536.0
 FOREVER = float("inf")
+#: the tensor core keeps at least this share of its speed beside dense FMA work (decide.json overlap: slowed 3.76 times by two warps)
+LEAST = 0.27
 SLEEPING, WORKING, DRAINING, QUEUEING, MEETING, ENDED = range(6)
 
 
@@ -75,7 +77,7 @@ class _Sm:
             multiplying = [a for a in self.agents if a.tensor > 0]
             beside = sum(a.product.share for a in multiplying if a.product) / len(multiplying) if multiplying else 0.0
             working = self._speeds(beside)
-            pace = self._pace(multiplying)
+            pace = self._pace(multiplying, working)
             self._advance(self._until(working, multiplying, pace), working, multiplying, pace, beside)
         first, last = self.window, self.steps - 1
         mean = sum((a.marks[last] - a.marks[first]) / (last - first) for a in self.agents) / len(self.agents)
@@ -92,8 +94,7 @@ class _Sm:
         for a in self.agents:
             if a.state != WORKING:
                 continue
-            work = self.body[a.at]
-            assert isinstance(work, Busy)
+            work = self._work(a)
             needs = work.alone if not beside else tuple(x + (y - x) * beside for x, y in zip(work.alone, work.beside, strict=True))
             length = max(needs) + work.latency
             for i, need in enumerate(needs):
@@ -105,14 +106,22 @@ class _Sm:
             found.append((a, 1.0 / (length * crowd * a.slow)))
         return found
 
-    def _pace(self, multiplying: list[Agent]) -> float:
-        """How fast the tensor core works: it shares the ports of shared memory with data that arrive."""
+    def _pace(self, multiplying: list[Agent], working: list[tuple[Agent, float]]) -> float:
+        """How fast the tensor core works: it shares the register file with dense FMA work, and the ports of shared memory with data that arrive."""
         while self.fills and self.fills[0][1] <= self.now + SAME:
             self.fills.pop(0)
-        if not multiplying or not self.fills or self.fills[0][0] > self.now + SAME:
+        if not multiplying:
             return 1.0
+        pace = max(LEAST, 1.0 - sum(speed * self._work(a).stolen for a, speed in working))
+        if not self.fills or self.fills[0][0] > self.now + SAME:
+            return pace
         ports = sum(a.product.shared for a in multiplying if a.product) / len(multiplying)
-        return 1.0 / max(1.0, ports + self.machine.fill_rate / self.machine.shared_rate)
+        return pace / max(1.0, ports + self.machine.fill_rate / self.machine.shared_rate)
+
+    def _work(self, a: Agent) -> Busy:
+        work = self.body[a.at]
+        assert isinstance(work, Busy)
+        return work
 
     # time
 
@@ -139,8 +148,7 @@ class _Sm:
         self.now += dt
         for a, speed in working:
             a.left -= speed * dt
-            work = self.body[a.at]
-            assert isinstance(work, Busy)
+            work = self._work(a)
             issued = min(work.count * speed * dt, dt)
             hindered = beside * (dt - issued)
             self._charge(a, SELECTED, issued)

@@ -91,19 +91,23 @@ class _Chip:
     def _in_loop(self, sm: _Sm) -> int:
         return sum(c.part == 1 for c in sm.ctas)
 
+    def _crowd(self, sm: _Sm) -> int:
+        return sum(c.part >= 1 for c in sm.ctas)
+
     def _announce(self, i: int, sm: _Sm) -> None:
         """The next time at which something changes on this SM."""
         sm.version += 1
         if sm.ctas:
-            r = self._in_loop(sm)
+            r = self._crowd(sm)
             first = min(sm.last + c.left * r * self.pace.step[r] if c.part == 1 else c.until for c in sm.ctas)
             heapq.heappush(self.events, (first, i, sm.version))
 
     def _pass(self, sm: _Sm, now: float) -> None:
-        r = self._in_loop(sm)
-        if r:
+        r = self._crowd(sm)
+        looping = self._in_loop(sm)
+        if looping:
             steps = (now - sm.last) / (r * self.pace.step[r])
-            self.loops[r] += (now - sm.last) * r
+            self.loops[r] += (now - sm.last) * looping
             for c in sm.ctas:
                 if c.part == 1:
                     c.left -= steps

@@ -79,7 +79,7 @@ def _sums(effects: Iterable[Any], program: Program, machine: Machine) -> dict[st
             c["instructions"] += e.count * warps
             share = warps / machine.subcores
             c["xu"] += e.xu * share * machine.simt.interval["xu"]
-            c["alu"] += e.alu * share * machine.alu_slots
+            c["alu"] += (e.alu + e.tests) * share * machine.alu_slots
             c["fma"] += e.fma * share * machine.fma_slots
         elif isinstance(e, fx.Matrix):
             c["tensor_fma"] += e.count * e.m * e.n * e.k

@@ -16,7 +16,7 @@ def start_cycles(lowered: Lowered, machine: Machine, program: Program) -> float:
     """From the CTA's start to its loop: addresses, the tiles that are loaded once (from DRAM), then the first copies."""
     at = next(i for i, e in enumerate(lowered.body) if isinstance(e, fx.Repeat))
     effects = lowered.body[:at]
-    copied = sum(_bytes(e, program) for e in effects if isinstance(e, fx.Copy))
+    copied = sum(_bytes(e, program) for e in effects if isinstance(e, fx.Copy) and not e.ahead)
     loaded = sum(_bytes(e, program) for e in effects if isinstance(e, fx.Load))
     from_dram = machine.l2_latency + machine.dram_latency + machine.dram_spread
     total = _own(effects, machine, program)

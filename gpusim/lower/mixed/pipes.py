@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Pipes:
-    """Instructions per element on the FMA pipe, the ALU, the special-function unit, and 64-bit multiply-adds."""
+    """Instructions per element on the FMA pipe, the ALU, the special-function unit, 64-bit multiply-adds, and ALU instructions that write
+    predicates."""
 
     fma: float = 0.0
     alu: float = 0.0
     xu: float = 0.0
     wide: float = 0.0
+    tests: float = 0.0
 
 
 _FMA, _ALU = Pipes(fma=1), Pipes(alu=1)
@@ -25,7 +27,8 @@ _ROOT = Pipes(fma=2, alu=2, xu=1)
 
 MAPS: dict[str, Pipes] = {
     **dict.fromkeys(("add", "sub", "mul", "fma", "neg"), _FMA),
-    **dict.fromkeys(("maximum", "minimum", "where", "abs", "relu", "lt", "le", "gt", "ge", "eq", "ne"), _ALU),
+    **dict.fromkeys(("maximum", "minimum", "where", "abs", "relu"), _ALU),
+    **dict.fromkeys(("lt", "le", "gt", "ge", "eq", "ne"), Pipes(tests=1)),
     **dict.fromkeys(("logical_and", "logical_or", "logical_not"), Pipes(alu=0.5)),
     **dict.fromkeys(("bit_and", "bit_or", "bit_xor", "bit_not", "shl", "shr"), _ALU),
     **dict.fromkeys(("sqrt", "rsqrt", "sin", "cos"), _ROOT),
@@ -44,7 +47,7 @@ MAPS: dict[str, Pipes] = {
 
 #: a comparison of places in the sequence. The loop's counter is 64 bits wide where addresses are made of it, and a 64-bit comparison takes two
 #: instructions; half a one for making the place (listings, causal against full: 114 more for 32 scores, 64 of them selects and sums)
-COMPARE_PLACES = Pipes(alu=2.5)
+COMPARE_PLACES = Pipes(alu=0.5, tests=2)
 #: F2FP packs two results into a register
 CAST = Pipes(alu=0.5)
 REDUCES = {"max": _ALU, "min": _ALU, "sum": _FMA}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 from gpusim import effects as fx
 from gpusim.errors import GpusimError
@@ -21,12 +21,13 @@ NOTHING = fx.Vector()
 
 def plus(a: fx.Vector, b: fx.Vector) -> fx.Vector:
     """Both, one after the other; latencies add up."""
-    return fx.Vector(a.fma + b.fma, a.alu + b.alu, a.xu + b.xu, a.wide + b.wide, a.uniform + b.uniform, a.changes + b.changes, a.latency + b.latency)
+    return fx.Vector(*(getattr(a, f.name) + getattr(b, f.name) for f in fields(fx.Vector)))
 
 
 def settled(work: fx.Vector) -> fx.Vector:
-    """`work` with its changes of pipe: products and comparisons of an element stand in turn."""
-    return replace(work, changes=min(work.fma, work.alu))
+    """`work` with its changes of pipe: products and comparisons of an element stand in turn, and what has no partner stands together."""
+    others = work.alu + work.tests
+    return replace(work, changes=min(work.fma, others), dense=max(0.0, work.fma - others - work.xu))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,4 +75,4 @@ class Counter:
 
     def _times(self, of: pipes.Pipes, tile: str) -> fx.Vector:
         n = self.layout.elements(self.body.types[tile].shape, tile in self.body.divided)
-        return fx.Vector(fma=n * of.fma, alu=n * of.alu, xu=n * of.xu, wide=n * of.wide)
+        return fx.Vector(fma=n * of.fma, alu=n * of.alu, xu=n * of.xu, wide=n * of.wide, tests=n * of.tests)
