@@ -40,8 +40,9 @@ def tflops(run: Run) -> float:
 
 
 def peak_tflops(run: Run, spec: Device) -> float | None:
-    """Published dense rate of the kernel's operand format at the published clock; None if the spec does not publish one."""
-    rate = spec.peak.get(str(run.params.get("dtype")))
+    """Published dense rate of the kernel's operand format at the published clock; None if the spec does not publish one. 8-bit floats have one rate."""
+    dtype = str(run.params.get("dtype"))
+    rate = spec.peak.get("fp8" if dtype.startswith("fp8") else dtype)
     return rate / 1e12 if rate else None
 
 

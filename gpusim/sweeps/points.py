@@ -64,7 +64,7 @@ def _build(kernel: Callable[..., Program], given: dict[str, Any]) -> Program:
 
 
 def _key(machine: str, program: Program, options: Options) -> str:
-    text = "\n".join((machine, repr(program), repr(options), gpusim.__version__, source_digest()))
+    text = "\n".join((machine, repr(program), "tile left to the device" if program.retile else "", repr(options), gpusim.__version__, source_digest()))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 

@@ -89,6 +89,12 @@ def test_narrow_types_are_packed() -> None:
     assert gemm(4096, 4096, 4096, tile="32x128x128", dtype="int8").time_us > 0
 
 
+def test_all_8_bit_floats_have_one_rate() -> None:
+    reports = [gemm(2048, 2048, 2048, "tpu-v7", dtype=dtype, tile="512x1024x1024") for dtype in ("fp8e4m3", "fp8e5m2", "bf16")]
+    assert reports[0].run.bounds["MXU"] == reports[1].run.bounds["MXU"] == reports[2].run.bounds["MXU"] / 2
+    assert reports[0].peak_tflops == 4614
+
+
 def test_blocks_under_the_minimum_are_refused_with_the_nearest_legal_ones() -> None:
     with pytest.raises(GpusimError, match="128x64 of 'a'.*tile 128x128x128") as caught:
         gemm(1024, 1024, 1024, tile="128x128x64")
@@ -183,9 +189,14 @@ def test_the_same_run_twice_is_the_same_report() -> None:
 
 
 def test_speed() -> None:
-    begun = time.perf_counter()
+    """An 8192^3 in under a second, 1,000 shapes in under 60 s on two cores: time of this process, as others may keep the machine busy."""
+    begun = time.process_time()
     gemm(8192, 8192, 8192, "tpu-v5p")
-    assert time.perf_counter() - begun < 1.0
+    assert time.process_time() - begun < 1.0
+    begun = time.process_time()
+    for size in range(1000, 8000, 350):
+        gemm(size, 9000 - size, 4096, "tpu-v5p")
+    assert time.process_time() - begun < 20 * 0.12
 
 
 def test_kernels_of_the_library_run_unchanged() -> None:

@@ -15,7 +15,7 @@ from gpusim.ir.program import Program
 from gpusim.ir.types import DType
 from gpusim.ir.types import dtype as dtype_of
 from gpusim.lower.tpu.layout import piece, round_up, tile_bytes
-from gpusim.lower.tpu.lower import array_format
+from gpusim.lower.tpu.work import array_format
 from gpusim.parts.systolic import product
 from gpusim.spec.resolve_tpu import TpuMachine, resolve_tpu
 from gpusim.spec.tpu import TpuSpec
@@ -64,12 +64,12 @@ def _bytes(b: Block, of: DType, m: TpuMachine) -> int:
 
 def _cycles(b: Block, sizes: Block, of: DType, m: TpuMachine, group: int) -> float:
     """Steps or bytes, whichever takes longer, and what no step hides: the first blocks in and the last one out. `group` rows of blocks are walked
-    together, column by column; where K is one block, what the next block shares with this one stays."""
+    together, column by column; where K is one block, what the next block shares with this one stays. All cores begin, and end, at once."""
     bm, bn, bk = b
     down, across, deep = (ceil(n / side) for n, side in zip(sizes, b, strict=True))
     step = product(array(m, array_format(of.matrix)), bm, bk, bn).cycles + m.step_overhead
     a, w, c = (x * y * of.bytes for x, y in ((bm, bk), (bk, bn), (bm, bn)))
     steps = ceil(down * across / m.cores) * deep
     moved = down * across * c + (down * across * deep * (a + w) if deep > 1 else across * w * ceil(down / group) + down * a * (across if down > 1 else 1))
-    ends = (a + w + c) / m.dram.rate + 2 * m.dma_latency
+    ends = min(m.cores, down * across) * (a + w + c) / m.dram.rate + 2 * m.dma_latency
     return max(steps * step, moved / m.dram.rate) + ends

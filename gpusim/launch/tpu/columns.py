@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from gpusim.devices.tpu.cost import WORK, Spans, cycles, passes
+from gpusim.devices.tpu.cost import Spans, cycles, passes
 from gpusim.effects import Lanes, Passes
+from gpusim.errors import GpusimError
 from gpusim.ir.blocks import Scalars, program_ids, run, value
 from gpusim.ir.ops import Box, Load, Op, Store
 from gpusim.ir.program import Tensor
@@ -22,6 +23,8 @@ from gpusim.spec.resolve_tpu import TpuMachine
 Array = np.ndarray[Any, Any]
 #: spreads origins over 64 bits, so that different boxes have different keys
 SPREAD = np.uint64(0x9E3779B97F4A7C15)
+#: steps of a core that still fit a small machine's memory
+MOST_STEPS = 1 << 23
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +39,11 @@ class Touched:
 
 @dataclass
 class Column:
-    """loop: whether it is an iteration, and of which blocks (`taken`). work: kind -> cycles of every block. touched: by id of the op."""
+    """loop: whether it is an iteration, and of which blocks (`taken`). work: kind -> cycles of every block, where there are any. touched: by id of
+    the op."""
 
-    work: dict[str, Array]
     taken: Array
+    work: dict[str, Array] = field(default_factory=dict)
     loop: bool = False
     touched: dict[int, Touched] = field(default_factory=dict)
 
@@ -61,8 +65,7 @@ class Collector:
         self.flush()
 
     def _column(self) -> Column:
-        count = len(self.blocks)
-        return Column({kind: np.zeros(count) for kind in WORK}, np.zeros(count, dtype=bool))
+        return Column(np.zeros(len(self.blocks), dtype=bool))
 
     def visit(self, op: Op, rows: Array, scalars: Scalars) -> None:
         if id(op) in self.lowered.heads:
@@ -85,6 +88,9 @@ class Collector:
         if self.columns[-1].loop:
             self.flush()
             self.columns.append(self._column())
+            if len(self.columns) * len(self.blocks) > MOST_STEPS:
+                what = f"{len(self.blocks)} blocks with {len(self.columns)} steps and more: that is too many to simulate, and slow on a TPU."
+                raise GpusimError(what, where=self.lowered.program.name, hint="Use larger blocks: every step costs about a third of a microsecond.")
         self.columns[-1].loop = True
         self.columns[-1].taken[rows] = True
 
@@ -113,9 +119,10 @@ class Collector:
         self._count(len(rows), mxu_passes=p.passes, tensor_fma=p.passes * p.rows * self.m.dim**2, vmem_bytes=work.moved, vector_operations=work.adds)
 
     def _spend(self, rows: Array, spans: Spans) -> None:
+        work = self.columns[-1].work
         for kind, spent in spans.items():
             if spent:
-                self.columns[-1].work[kind][rows] += spent
+                work.setdefault(kind, np.zeros(len(self.blocks)))[rows] += spent
 
     def _count(self, times: int, **amounts: float) -> None:
         for name, amount in amounts.items():

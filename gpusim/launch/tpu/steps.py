@@ -49,12 +49,13 @@ def sequence(lowered: TpuLowered, m: TpuMachine, first: int, last: int) -> Seque
     for sizes, store in _moved(columns, count):
         (written if store else read)[...] += sizes
         copies += int(np.count_nonzero(sizes))
-    work = {kind: np.stack([c.work[kind] for c in columns], axis=1) for kind in WORK}
+    work, nothing = np.zeros(read.shape), np.zeros(count)
+    for i, column in enumerate(columns):
+        work[:, i] = sum(column.work.values(), nothing)
     taken = _taken(columns, count)
-    steps = _flat(read, written, sum(work.values(), np.zeros(read.shape)), taken, m)
-    grid_steps = int(taken.sum())
-    spent = {kind: float(cycles.sum()) for kind, cycles in work.items()}
-    return Sequence(steps, int(read.sum()), int(written.sum()), copies, spent, found.totals, grid_steps, count)
+    steps = _flat(read, written, work, taken, m)
+    spent = {kind: float(sum(c.work[kind].sum() for c in columns if kind in c.work)) for kind in WORK}
+    return Sequence(steps, int(read.sum()), int(written.sum()), copies, spent, found.totals, int(taken.sum()), count)
 
 
 def _taken(columns: list[Column], count: int) -> Array:

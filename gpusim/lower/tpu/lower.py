@@ -10,7 +10,7 @@ from gpusim.ir.infer import TileType, tile_types
 from gpusim.ir.ops import Dot, If, Let, Load, Loop, Op, Store, reads, writes
 from gpusim.ir.program import Program, walk
 from gpusim.lower.tpu.layout import check_box, tile_bytes
-from gpusim.lower.tpu.work import Work, work
+from gpusim.lower.tpu.work import Work, array_format, work
 from gpusim.spec.resolve_tpu import TpuMachine
 
 
@@ -47,11 +47,6 @@ def lower_tpu(program: Program, m: TpuMachine) -> TpuLowered:
     if lowered.vmem_bytes > m.vmem_bytes:
         raise _too_large(lowered, m)
     return lowered
-
-
-def array_format(matrix: str) -> str:
-    """The key of `rows_per_cycle` for a matrix format: the arrays take all 8-bit floating formats alike."""
-    return "fp8" if matrix.startswith("fp8") else matrix
 
 
 def _format(program: Program, tiles: dict[str, TileType], m: TpuMachine) -> str:

@@ -52,6 +52,11 @@ def work(op: Any, tiles: Tiles, m: TpuMachine, where: str) -> Work | None:
     return COSTS[name](op, tiles, m) if name in COSTS else None
 
 
+def array_format(matrix: str) -> str:
+    """The key of `rows_per_cycle` for a matrix format: the arrays take all 8-bit floating formats alike."""
+    return "fp8" if matrix.startswith("fp8") else matrix
+
+
 def _dot(op: Any, tiles: Tiles, m: TpuMachine) -> Work:
     a, b, acc = tiles[op.a], tiles[op.b], tiles[op.acc]
     rows = padded(a.shape, a.dtype, m)[-2]
@@ -59,7 +64,7 @@ def _dot(op: Any, tiles: Tiles, m: TpuMachine) -> Work:
     down, across = ceil(k / m.dim), ceil(n / m.dim)
     sums = registers(acc.shape, acc.dtype, m) * down
     streamed = rows * down * m.dim * across * a.dtype.bits / 8
-    return Passes(rows, k, n, a.dtype.matrix, streamed + tile_bytes(b.shape, b.dtype, m) + 2 * 4096 * sums, sums)
+    return Passes(rows, k, n, array_format(a.dtype.matrix), streamed + tile_bytes(b.shape, b.dtype, m) + 2 * 4096 * sums, sums)
 
 
 def _map(op: Any, tiles: Tiles, m: TpuMachine) -> Work:
