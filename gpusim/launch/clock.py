@@ -84,13 +84,13 @@ class _State:
     """A launch of `cycles` at `boost` and `cap` MHz, the clocks without and with tensor instructions. pJ per cycle are MHz x 1e-6 W."""
 
     def __init__(self, run: Run, load: Load, spec: GpuSpec, power: Power) -> None:
-        self.load, self.power, self.cycles = load, power, run.cycles
+        self.load, self.power, self.cycles = load, power, run.cycles - load.outside
         self.peak = power.quick.peak if power.quick else None
         self.boost = spec.clocks.boost / 1e6
         self.cap = first_mhz(None, spec, load.tensor)
-        self.drawn = sms(load.energy) / run.cycles
-        self.counted = sms(load.counted) / run.cycles
-        self.dram = load.energy[DRAM] / run.cycles
+        self.drawn = sms(load.energy) / self.cycles
+        self.counted = sms(load.counted) / self.cycles
+        self.dram = load.energy[DRAM] / self.cycles
 
     def watts(self, per_cycle: float, mhz: float) -> float:
         """Of SMs and L2, above idle."""

@@ -92,10 +92,11 @@ def rate_of(kind: str, fmt: str, machine: Machine) -> float:
     return unit.fma_per_cycle[fmt]
 
 
-def loaded(run: Run, work: Work, power: Power, data: str, **seen: Any) -> Run:
-    """`run` with its load, for "random" data or "zeros". seen: fields of `Load` that only the simulation knows."""
-    energy, counted = (energies(work, each) for each in (getattr(power, data), power.random))
-    return replace(run, load=Load(energy, counted, any(work.tensor.values()), waves=waves(run), **seen))
+def loaded(run: Run, work: Work, power: Power, machine: Machine, **seen: Any) -> Run:
+    """`run` with its load, for the data that its protocol supposes. seen: fields of `Load` that only the simulation knows."""
+    outside = machine.launch_overhead if run.protocol.launch == "in" else 0.0
+    energy, counted = (energies(work, each) for each in (getattr(power, run.protocol.data), power.random))
+    return replace(run, load=Load(energy, counted, any(work.tensor.values()), outside=outside, waves=waves(run), **seen))
 
 
 def waves(run: Run) -> tuple[tuple[float, float], ...]:

@@ -124,7 +124,7 @@ def _once(program: Program, spec: GpuSpec, ready: Ready, options: tuple[Any, ...
     first, often, long = rests(timed.tensor, hold)
     whole_of_seen = max(1.0, whole.cycles / timed.end)
     seen = {"before": machine.launch_start + first, "rests": often * whole_of_seen, "rested": long * whole_of_seen}
-    return loaded(run, tile_work(run, ready.stream, machine, ready.lowered.matrix), spec.power, data, **seen)
+    return loaded(run, tile_work(run, ready.stream, machine, ready.lowered.matrix), spec.power, machine, **seen)
 
 
 def _before(made: Stream, ready: Ready, l2: str, scale: float, leftover: float) -> list[Half] | None:

@@ -157,3 +157,9 @@ def test_the_clock_is_a_fixed_point() -> None:
     assert (run.protocol.clock, run.protocol.held_by) == ("load", PEAK)
     _, given = settled(make, lambda one: one, 700.0, resolve(TOY, 700.0), TOY, ())
     assert (given.protocol.clock, given.protocol.held_by) == ("given", "")
+
+
+def test_the_overhead_of_a_launch_is_outside_of_the_kernel() -> None:
+    alone = drawing(80.0, cycles=40_000)
+    run = replace(alone, cycles=42_000, load=replace(alone.load, outside=2_000.0))
+    assert clock(run) == clock(alone)

@@ -120,7 +120,7 @@ class _Ready:
             l2_bytes=moved,
             dram_bytes=run.counters["dram_read_bytes"] + run.counters["dram_write_bytes"],
         )
-        return loaded(run, work, spec.power, data, before=machine.launch_start)
+        return loaded(run, work, spec.power, machine, before=machine.launch_start)
 
 
 def _repeat(lowered: Lowered) -> fx.Repeat:

@@ -213,7 +213,7 @@ def assemble(begun: Begun, passed: Passed, timeline: bool, without: tuple[str, .
     laws.check_simt(run)
     if ready.spec.power is not None:
         work = thread_work(counters, tensor_work(code, passed.counts, machine))
-        run = loaded(run, work, ready.spec.power, begun.data, before=machine.launch_start + _cold(code, machine))
+        run = loaded(run, work, ready.spec.power, machine, before=machine.launch_start + _cold(code, machine))
     return SimtResult(run, passed.executed, code, tuple(s.run for s in sms))
 
 
