@@ -23,7 +23,7 @@ _HOMES = {
     **dict.fromkeys(("cdiv", "next_power_of_2", "constexpr_function"), "host"),
     **dict.fromkeys(("set_gpu",), "host"),
 }
-_MODULES = ("language", "testing", "runtime")
+_MODULES = ("language", "testing", "runtime", "tools")
 
 __version__ = "3.6.0"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, update_wrapper
+from functools import update_wrapper
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +13,11 @@ from gpusim.cuda.devices import current_spec
 from gpusim.cuda.launching import How, Launched, caller
 from gpusim.cuda.streams import TIMELINE
 from gpusim.errors import GpusimError
+from gpusim.frontend.tiles.values import BlockPointer, Pointer, Scalar
+from gpusim.ir.expr import Const
 from gpusim.triton.arguments import Bound, bind, is_array
 from gpusim.triton.markers import constexpr
+from gpusim.triton.tools.tensor_descriptor import TensorDescriptor
 
 if TYPE_CHECKING:
     from gpusim.ir.program import Program
@@ -103,8 +106,9 @@ class Kernel(Runnable):
         kwargs = {k: v for k, v in kwargs.items() if k in self.names or k not in WITHOUT_EFFECT}
         arguments = self._arguments(args, kwargs, where)
         bounds = self._bounds(arguments, where)
-        program = self._program({**arguments, **{n: b.array for n, b in bounds.items()}}, _extents(grid, arguments, where), options, where)
-        made = Handle(self.__name__, program, how or How(current_spec()), {n: arguments[n] for n in bounds})
+        seen = {n: _seen(arguments[n], b) for n, b in bounds.items()}
+        program = self._program({**arguments, **seen}, _extents(grid, arguments, where), options, where)
+        made = Handle(self.__name__, program, how or How(current_spec()), {n: _base(arguments[n]) for n in bounds})
         if warmup or program is None:
             return made
         if values:
@@ -123,7 +127,8 @@ class Kernel(Runnable):
         return {name: value.value if isinstance(value, constexpr) else value for name, value in bound.arguments.items()}
 
     def _bounds(self, arguments: Mapping[str, Any], where: str) -> dict[str, Bound]:
-        return {name: bind(value, name, where) for name, value in arguments.items() if is_array(value)}
+        arrays = {name: _base(value) for name, value in arguments.items()}
+        return {name: bind(value, name, where) for name, value in arrays.items() if is_array(value)}
 
     def _program(self, arguments: dict[str, Any], grid: tuple[int, ...], options: dict[str, Any], where: str) -> Program | None:
         """The program of a launch, from an earlier one of the same arguments if there was one; None for a grid without blocks."""
@@ -151,6 +156,19 @@ class Kernel(Runnable):
     def __repr__(self) -> str:
         code = self.py_func.__code__
         return f"<kernel {self.__name__} at {code.co_filename}:{code.co_firstlineno}>"
+
+
+def _base(value: Any) -> Any:
+    return value.base if isinstance(value, TensorDescriptor) else value
+
+
+def _seen(given: Any, bound: Bound) -> Any:
+    """What the front end sees of an array argument: the array, or a block of it that a descriptor bounds."""
+    if not isinstance(given, TensorDescriptor):
+        return bound.array
+    pointer = Pointer(bound.array, Scalar(Const(0)))
+    shape, strides, block = (tuple(int(n) for n in v) for v in (given.shape, given.strides, given.block_shape))
+    return BlockPointer(pointer, shape, strides, (0,) * len(shape), block, True)
 
 
 def _plain(value: Any) -> Any:
@@ -214,25 +232,20 @@ class Handle(Launched):
             raise GpusimError(f"kernel {self.name} was launched on no blocks and has no report.", where=caller())
         return Report(simulate(self.program, self.how.spec, **self.how.options.for_launch()), self.how.spec, self.arrays)
 
-    @cached_property
-    def _footprint(self) -> Any:
-        from gpusim.launch.prepare import prepare
-
-        assert self.program is not None
-        return prepare(self.program, self.how.spec, self.how.options.clock).lowered.footprint
-
     @property
     def n_regs(self) -> int:
         """Registers of a thread, as the model estimates them."""
-        return int(self._footprint.registers)
+        return int(self.report.run.occupancy.registers_per_thread)
 
     @property
     def n_spills(self) -> int:
-        return int(self._footprint.spilled)
+        """Registers of a thread that do not fit."""
+        return int(self.report.run.occupancy.spilled_registers)
 
     @property
     def metadata(self) -> Metadata:
-        return Metadata(int(self._footprint.shared_bytes), self.program.warps if self.program else 0)
+        held = self.report.run.occupancy
+        return Metadata(int(held.shared_bytes_per_cta), int(held.warps_per_cta))
 
     def _init_handles(self) -> None:
         """Nothing to load."""

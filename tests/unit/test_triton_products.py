@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import gpusim.triton as triton
+from gpusim.triton.tools.tensor_descriptor import TensorDescriptor
 from tests.unit.triton_kernels import products
 
 RNG = np.random.default_rng(3)
@@ -72,3 +73,18 @@ def test_a_product_in_bfloat16_of_a_transposed_array() -> None:
     c = np.zeros((128, 128), np.float16)
     products.matmul.fn[(4,)](a, b.T, c, 128, 128, 128, 128, 1, 1, 128, 128, 1, BM=64, BN=64, BK=32, GROUP=8, ACTIVATION="")
     close(c, a.astype(np.float64) @ b.T.astype(np.float64), 4e-3)
+
+
+def test_descriptors_from_the_host() -> None:
+    m, n, k = 128, 64, 96
+    a, b, c = half(m, k), half(n, k), np.zeros((m, n), np.float16)
+    blocks = ((a, [64, 32]), (b, [64, 32]), (c, [64, 64]))
+    products.described_matmul[(2, 1)](*(TensorDescriptor.from_tensor(x, block) for x, block in blocks), k, 64, 64, 32)
+    close(c, a.astype(np.float64) @ b.astype(np.float64).T)
+
+
+def test_a_launch_tells_what_it_needs_of_an_sm() -> None:
+    a, b, c = half(128, 64), half(64, 128), np.zeros((128, 128), np.float16)
+    made = products.matmul.fn.warmup(a, b, c, 128, 128, 64, 64, 1, 128, 1, 128, 1, 64, 64, 32, 8, "", grid=(4,), num_stages=3)
+    assert not c.any()
+    assert made.metadata.shared == 3 * 2 * 64 * 32 * 2 and made.metadata.num_warps == 4 and made.n_regs >= 32 and made.n_spills == 0

@@ -15,7 +15,7 @@ from gpusim.frontend.tiles.promote import common, kind
 from gpusim.frontend.tiles.tiles import described, mapped, scalar, tile
 from gpusim.frontend.tiles.values import Below, Lattice, Mask, Number, Pointer, Scalar, Tile, dtype_of, is_int, is_number, is_value, lattice
 from gpusim.ir.expr import Const, Expr, bin_
-from gpusim.ir.linear import linear, quotient
+from gpusim.ir.linear import Linear, linear, quotient
 
 #: operator of Python -> its symbol
 BINARY: dict[type[ast.AST], str] = {
@@ -159,6 +159,21 @@ def _folded(ctx: Context, op: str, x: Lattice, b: Any, of: str) -> Lattice | Non
         reach += step * (extent - 1)
     found = ctx.ranges.of(linear(x.start))
     return replace(x, dtype=of) if found is not None and found[0] >= 0 and found[1] + reach < n else None
+
+
+def always(ctx: Context, mask: Mask) -> bool:
+    """Whether a mask is proved to be true everywhere."""
+    for bound in mask.bounds:
+        reach = bound.distance()
+        for axis, extent in enumerate(mask.shape):
+            low, high = (lattice(side, mask.shape).step(axis) for side in (bound.low, bound.high))
+            if low is None or high is None:
+                return False
+            reach = reach + Linear(max(low - high, 0) * (extent - 1))
+        found = ctx.ranges.of(reach)
+        if found is None or found[1] >= 0:
+            return False
+    return True
 
 
 def _scalar_mask(value: Scalar | bool) -> Mask:

@@ -31,6 +31,7 @@ from gpusim.frontend.tiles.values import (
     type_of,
 )
 from gpusim.ir.expr import bin_
+from gpusim.triton.markers import BY_IR
 
 
 def evaluate(ctx: Context, node: ast.expr) -> Any:
@@ -185,8 +186,8 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Any:
 
 #: attribute of a value -> what it is
 _ATTRIBUTES: dict[str, Callable[[Context, Any, ast.AST], Any]] = {
-    "dtype": lambda ctx, v, node: type_of(v),
-    "type": lambda ctx, v, node: type_of(v),
+    "dtype": lambda ctx, v, node: BY_IR[v.base.dtype] if isinstance(v, BlockPointer) else type_of(v),
+    "type": lambda ctx, v, node: BY_IR[v.base.dtype] if isinstance(v, BlockPointer) else type_of(v),
     "shape": lambda ctx, v, node: v.shape if isinstance(v, BlockPointer) else shape_of(v),
     "block_shape": lambda ctx, v, node: shape_of(v),
     "strides": lambda ctx, v, node: v.strides,

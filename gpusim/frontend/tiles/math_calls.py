@@ -6,14 +6,14 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from gpusim.frontend.tiles.arith import binary, negative
+from gpusim.frontend.tiles.arith import always, binary, negative
 from gpusim.frontend.tiles.carried import holders
 from gpusim.frontend.tiles.context import Context
 from gpusim.frontend.tiles.promote import common, kind
 from gpusim.frontend.tiles.shape_calls import ir_type
 from gpusim.frontend.tiles.tiles import broadcast, copied, mapped, tile
 from gpusim.frontend.tiles.tiles import cast as cast_value
-from gpusim.frontend.tiles.values import Number, Pointer, Scalar, Tile, dtype_of, is_int, is_number
+from gpusim.frontend.tiles.values import Lattice, Mask, Number, Pointer, Scalar, Tile, dtype_of, is_int, is_number
 from gpusim.ir.expr import bin_
 from gpusim.ir.functions import ACCUMULATORS
 from gpusim.ir.ops import Cast, Dot
@@ -92,6 +92,8 @@ def where(ctx: Context, node: ast.AST, condition: Any, x: Any, y: Any) -> Any:
         return binary(ctx, "+", y, binary(ctx, "*", Scalar(condition.expr), difference, node), node)
     if isinstance(x, Pointer) and isinstance(y, Pointer) and x.array == y.array:
         return Pointer(x.array, where(ctx, node, condition, x.offset, y.offset))
+    if isinstance(condition, Mask) and isinstance(x, Lattice) and always(ctx, condition) and len(x.shape) >= len(condition.shape):
+        return x
     of = common(x, y)
     chosen = tile(ctx, condition, node)
     chosen = chosen if chosen.dtype == "bool" else mapped(ctx, "ne", (chosen, ctx.constant(0, chosen.dtype)), "bool")

@@ -229,3 +229,14 @@ def grouped_matmul(a_ptrs, b_ptrs, c_ptrs, sizes, strides, groups, PROGRAMS: tl.
             tl.store(c_ptr + ldc * at_m[:, None] + at_n[None, :], acc.to(tl.float16))
             tile += PROGRAMS
         done = done + tiles
+
+
+@triton.jit
+def described_matmul(a_desc, b_desc, c_desc, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """C = A B^T through descriptors that the host made."""
+    tl.static_assert(isinstance(a_desc, tl.tensor_descriptor))
+    pid_m, pid_n = tl.program_id(0), tl.program_id(1)
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, K, BK):
+        acc = tl.dot(a_desc.load([pid_m * BM, k]), b_desc.load([pid_n * BN, k]).T, acc)
+    c_desc.store([pid_m * BM, pid_n * BN], acc.to(c_desc.dtype))

@@ -1,0 +1,1 @@
+"""triton.tools: descriptors that the host makes."""
