@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpusim.report.confidence import errors_of, kernel_class
 from gpusim.report.traffic import data as table
+from gpusim.spec.device import GpuSpec
 from gpusim.trace.nsight import metrics_of
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "notes": list(run.notes),
         "device_validated": report.spec.validated,
         "saved_us": report.saved,
-        "kernel_class": kernel_class(run),
+        "kernel_class": kernel_class(run) if isinstance(report.spec, GpuSpec) else None,
         "measured_errors": asdict(errors) if errors else None,
     }
     return {key: plain(value) for key, value in data.items() if value is not None}

@@ -68,6 +68,8 @@ def provenance(r: Report) -> Iterator[Line]:
     """The conditions, and how far to trust it."""
     yield "protocol", f"operands in memory; {MEANING['launch'].get(r.protocol.launch, r.protocol.launch)}; clock {r.clock_mhz:.0f} MHz"
     yield "reuse", "none: every step was simulated"
+    if r.run.notes:
+        yield "compiler", "; ".join(r.run.notes)
     yield "validation", f"no measured kernels stand behind the model of {r.spec.name}; docs/tpu.md compares it with published times"
     if r.digest:
         yield "digest", r.digest

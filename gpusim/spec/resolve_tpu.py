@@ -33,6 +33,7 @@ class TpuMachine:
     dma_latency: float
     buffers: int
     step_overhead: float
+    together: int
     dram: DramTimes
     launch_overhead: float
     launch_start: float
@@ -63,6 +64,7 @@ def resolve_tpu(spec: TpuSpec, clock_mhz: float | None = None) -> TpuMachine:
         dma_latency=spec.dma.latency * ns,
         buffers=spec.dma.buffers,
         step_overhead=spec.grid.step_overhead,
+        together=spec.grid.together,
         dram=dram_times(spec.dram, hz),
         launch_overhead=spec.launch.overhead * ns,
         launch_start=spec.launch.start * ns,

@@ -61,6 +61,7 @@ class Grid(Part):
     """The sequential loop over the grid's steps, with copies running ahead."""
 
     step_overhead: Cycles = Field(description="scalar work of a step: indices, starting copies and waiting for them")
+    together: Count = Field(description="blocks of single rows, or of vectors, that a compiler puts together in one step, at most; 1: none")
 
 
 class TpuLaunch(Part):

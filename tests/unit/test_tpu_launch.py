@@ -175,13 +175,42 @@ def softmax(rows: int, columns: int, together: int) -> Program:
     return k.finish({"rows": rows, "columns": columns, "dtype": "fp32"})
 
 
+def alone() -> TpuSpec:
+    """A machine whose compiler puts no blocks together."""
+    spec = spec_of("tpu-v5e")
+    return spec.model_copy(update={"grid": spec.grid.model_copy(update={"together": 1})})
+
+
 def test_row_kernels_run_and_larger_blocks_hide_the_steps() -> None:
-    reports = [gs.run(softmax(2048, 2048, together), gpu="tpu-v5e") for together in (1, 8, 64)]
+    reports = [gs.run(softmax(2048, 2048, together), gpu=alone()) for together in (1, 8, 64)]
     assert [r.run.counters["grid_steps"] for r in reports] == [2048, 256, 32]
     assert len({r.run.counters["dram_read_bytes"] for r in reports}) == 1
     assert reports[0].time_us > 3 * reports[1].time_us > 3 * reports[2].time_us
     assert reports[2].bottleneck == "DRAM"
     assert reports[1].run.counters["transcendental_operations"] == 2 * 2048 * 2048 / 1024
+
+
+def test_blocks_of_a_row_share_their_steps() -> None:
+    """As many as leave 16 steps; bytes and operations stay what they are, and a vector that all rows use is copied once for each group."""
+    for program in (
+        gs.kernels.softmax(4096, 2048),
+        gs.kernels.softmax(4096, 2048, variant="online"),
+        gs.kernels.elementwise(1 << 22),
+        gs.kernels.rmsnorm(1024, 512),
+    ):
+        together, one = (gs.run(program, gpu=gpu) for gpu in ("tpu-v5e", alone()))
+        a, b = together.run.counters, one.run.counters
+        assert a["grid_steps"] % 16 == 0 and a["grid_steps"] < b["grid_steps"] and together.time_us < one.time_us
+        same = ("dram_write_bytes", "vector_operations", "transcendental_operations", "vmem_bytes")
+        assert [a.get(name) for name in same] == [b.get(name) for name in same]
+        assert a["dram_read_bytes"] == b["dram_read_bytes"] and "share each grid step" in str(together) and not one.run.notes
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_copy_reaches_the_memory_s_rate(name: str) -> None:
+    spec = spec_of(name)
+    report = gs.run(gs.kernels.elementwise(1 << 26), gpu=name)
+    assert 0.85 < (report.run.counters["dram_read_bytes"] + report.run.counters["dram_write_bytes"]) / report.time_us * 1e6 / spec.dram.bandwidth < 0.94
 
 
 def test_the_same_run_twice_is_the_same_report() -> None:
@@ -203,7 +232,7 @@ def test_kernels_of_the_library_run_unchanged() -> None:
     for program in (gs.kernels.softmax(512, 1024, variant=v) for v in ("fused", "online", "three-pass")):
         report = gs.run(program, gpu="tpu-v5e")
         assert report.run.counters["dram_write_bytes"] == 4 * 512 * 1024 and "vector unit" in report.bounds
-    sizes = {b: gs.run(gs.kernels.elementwise(1 << 22, fn="add", block=b), gpu="tpu-v5e") for b in (1 << 12, 1 << 18)}
+    sizes = {b: gs.run(gs.kernels.elementwise(1 << 22, fn="add", block=b), gpu=alone()) for b in (1 << 12, 1 << 18)}
     assert {r.run.counters["dram_read_bytes"] for r in sizes.values()} == {2 * 4 << 22}
     assert sizes[1 << 18].bottleneck == "DRAM" and sizes[1 << 12].time_us > 2 * sizes[1 << 18].time_us
 

@@ -77,6 +77,7 @@ def simulate_tpu(
         warp_cycles=sum(core.time for core in timed.cores),
         bounds=_bounds(timed, m),
         spans=_timeline(timed) if timeline else (),
+        notes=_notes(lowered),
         digest=digest(program, spec, ("cold", launch, m.clock_hz), counters, picoseconds),
     )
     check_laws(run_)
@@ -153,6 +154,13 @@ def _occupancy(lowered: TpuLowered, m: TpuMachine) -> Occupancy:
     """One block at a time on a core; what its buffers leave of the vector memory is not used."""
     fits = m.vmem_bytes // max(1, lowered.vmem_bytes)
     return Occupancy(1, "sequential grid", {"sequential grid": 1, "vector memory": fits}, 1, 0, lowered.vmem_bytes)
+
+
+def _notes(lowered: TpuLowered) -> tuple[str, ...]:
+    """What the lowering did beyond translating."""
+    if lowered.together == 1:
+        return ()
+    return (f"{lowered.together} blocks of a row share each grid step (grid.together of the specification; 1 switches this off)",)
 
 
 def _timeline(timed: Timed) -> tuple[Span, ...]:

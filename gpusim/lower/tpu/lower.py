@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpusim.errors import GpusimError
 from gpusim.ir.infer import TileType, tile_types
 from gpusim.ir.ops import Dot, If, Let, Load, Loop, Op, Store, reads, writes
 from gpusim.ir.program import Program, walk
 from gpusim.lower.tpu.layout import check_box, tile_bytes
+from gpusim.lower.tpu.rules import blocks_together
 from gpusim.lower.tpu.work import Work, array_format, work
 from gpusim.spec.resolve_tpu import TpuMachine
 
@@ -17,7 +18,8 @@ from gpusim.spec.resolve_tpu import TpuMachine
 @dataclass(frozen=True, slots=True)
 class TpuLowered:
     """work: id of an op -> what it asks of a core. heads: ids of the ops with which a grid step begins: the first of every innermost loop. buffers:
-    of every input block; a copy runs so many steps less one ahead. vmem_bytes: that a core must hold. fmt: operand format of the products, "" if none."""
+    of every input block; a copy runs so many steps less one ahead. vmem_bytes: that a core must hold. fmt: operand format of the products, "" if none.
+    together: consecutive blocks that share their grid steps."""
 
     program: Program
     work: dict[int, Work]
@@ -25,6 +27,7 @@ class TpuLowered:
     buffers: int
     vmem_bytes: int
     fmt: str
+    together: int = 1
 
 
 def lower_tpu(program: Program, m: TpuMachine) -> TpuLowered:
@@ -41,12 +44,12 @@ def lower_tpu(program: Program, m: TpuMachine) -> TpuLowered:
     direct = fed - others
     costs = {id(op): work(op, tiles, m, program.name) for op in ops if not (isinstance(op, Load) and op.dst in direct)}
     buffers = _buffers(program, m)
-    lowered = TpuLowered(
-        program, {k: w for k, w in costs.items() if w is not None}, frozenset(_heads(program.body)), buffers, _vmem(program, tiles, buffers, m), fmt
-    )
+    known = {k: w for k, w in costs.items() if w is not None}
+    lowered = TpuLowered(program, known, frozenset(_heads(program.body)), buffers, _vmem(program, tiles, buffers, m), fmt)
     if lowered.vmem_bytes > m.vmem_bytes:
         raise _too_large(lowered, m)
-    return lowered
+    together = blocks_together(program, lowered.vmem_bytes, m)
+    return replace(lowered, together=together, vmem_bytes=together * lowered.vmem_bytes)
 
 
 def _format(program: Program, tiles: dict[str, TileType], m: TpuMachine) -> str:
