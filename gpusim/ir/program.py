@@ -9,6 +9,9 @@ from typing import Any
 from gpusim.ir.ops import Fold, If, Loop, Op, While
 from gpusim.ir.types import DType
 
+#: `Tensor.of` of a tensor that stands for all of memory: offsets into it are addresses in elements
+FAR = "memory"
+
 
 @dataclass(frozen=True, slots=True)
 class Tensor:

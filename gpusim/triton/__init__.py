@@ -21,7 +21,8 @@ _HOMES = {
     **dict.fromkeys(("jit", "Kernel"), "kernel"),
     **dict.fromkeys(("Config", "autotune", "heuristics"), "tuning"),
     **dict.fromkeys(("cdiv", "next_power_of_2", "constexpr_function"), "host"),
-    **dict.fromkeys(("set_gpu",), "host"),
+    "set_gpu": "host",
+    "data_ptr": "addresses",
 }
 _MODULES = ("language", "testing", "runtime", "tools")
 

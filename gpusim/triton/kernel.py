@@ -15,6 +15,7 @@ from gpusim.cuda.streams import TIMELINE
 from gpusim.errors import GpusimError
 from gpusim.frontend.tiles.values import BlockPointer, Pointer, Scalar
 from gpusim.ir.expr import Const
+from gpusim.triton.addresses import find
 from gpusim.triton.arguments import Bound, bind, is_array
 from gpusim.triton.markers import constexpr
 from gpusim.triton.tools.tensor_descriptor import TensorDescriptor
@@ -205,13 +206,13 @@ def _execute(program: Program, bounds: Mapping[str, Bound], where: str) -> None:
 
     check(program)
     written = {t.of or t.name for t in program.tensors if t.role != "in"}
-    for name in written:
+    for name in written & bounds.keys():
         if bounds[name].refuse:
             raise GpusimError(f"the kernel writes to argument '{name}', but {bounds[name].refuse}.", where=where, hint="Pass an array that can be written.")
-    memory = FlatMemory(program, {name: b.flat for name, b in bounds.items()})
+    memory = FlatMemory(program, {name: b.flat for name, b in bounds.items()}, lambda address: find(address, where))
     execute(program, memory)
     memory.finish()
-    for name in written:
+    for name in written & bounds.keys():
         after = bounds[name].after
         if after is not None:
             after()

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import gpusim.triton as triton
+from gpusim.errors import GpusimError
 from gpusim.triton.tools.tensor_descriptor import TensorDescriptor
 from tests.unit.triton_kernels import products
 
@@ -88,3 +89,21 @@ def test_a_launch_tells_what_it_needs_of_an_sm() -> None:
     made = products.matmul.fn.warmup(a, b, c, 128, 128, 64, 64, 1, 128, 1, 128, 1, 64, 64, 32, 8, "", grid=(4,), num_stages=3)
     assert not c.any()
     assert made.metadata.shared == 3 * 2 * 64 * 32 * 2 and made.metadata.num_warps == 4 and made.n_regs >= 32 and made.n_spills == 0
+
+
+def test_products_of_a_group_whose_addresses_are_loaded() -> None:
+    shapes = [(128, 64, 96), (64, 192, 32), (64, 64, 64)]
+    group = [(half(m, k), half(k, n), np.zeros((m, n), np.float16)) for m, n, k in shapes]
+    addresses = [np.array([triton.data_ptr(x) for x in column], np.int64) for column in zip(*group, strict=True)]
+    sizes = np.array(shapes, np.int32)
+    strides = np.array([[k, n, n] for m, n, k in shapes], np.int32)
+    products.grouped_matmul[(3,)](*addresses, sizes, strides, len(shapes), 3, 64, 64, 32)
+    for a, b, c in group:
+        close(c, a.astype(np.float64) @ b.astype(np.float64))
+
+
+def test_an_address_of_nothing_is_told() -> None:
+    nothing = np.array([4096], np.int64)
+    sizes, strides = np.array([[64, 64, 32]], np.int32), np.array([[32, 64, 64]], np.int32)
+    with pytest.raises(GpusimError, match="there is no array at the address 4096"):
+        products.grouped_matmul[(1,)](nothing, nothing, nothing, sizes, strides, 1, 1, 64, 64, 32)

@@ -13,7 +13,7 @@ from gpusim.frontend.tiles.promote import common, kind
 from gpusim.frontend.tiles.shape_calls import ir_type
 from gpusim.frontend.tiles.tiles import broadcast, copied, mapped, tile
 from gpusim.frontend.tiles.tiles import cast as cast_value
-from gpusim.frontend.tiles.values import Lattice, Mask, Number, Pointer, Scalar, Tile, dtype_of, is_int, is_number
+from gpusim.frontend.tiles.values import Lattice, Mask, Number, Pointer, Scalar, Tile, dtype_of, far_array, is_int, is_number
 from gpusim.ir.expr import bin_
 from gpusim.ir.functions import ACCUMULATORS
 from gpusim.ir.ops import Cast, Dot
@@ -105,6 +105,8 @@ def cast(ctx: Context, node: ast.AST, input: Any, dtype: Any, fp_downcast_roundi
     if isinstance(dtype, pointer_type):
         if isinstance(input, Pointer) and DTYPES[dtype.element_ty.ir].bits == DTYPES[input.dtype].bits:
             return input
+        if isinstance(input, Tile | Scalar) and dtype_of(input) in ("int64", "uint64"):
+            return _far(ctx, node, input, dtype.element_ty.ir)
         ctx.refuse(node, "a pointer to elements of another type is not supported.", "Pass an array of that type: array.view(dtype).")
     of = ir_type(ctx, node, dtype)
     if bitcast and dtype_of(input) != of:
@@ -113,6 +115,13 @@ def cast(ctx: Context, node: ast.AST, input: Any, dtype: Any, fp_downcast_roundi
             ctx.refuse(node, f"the bits of {made.dtype} are no {of}.", "Both have one width.")
         return ctx.define(lambda dst: Cast(dst, made.name, DTYPES[of], bits=True), made.shape, of)
     return cast_value(ctx, input, of, node)
+
+
+def _far(ctx: Context, node: ast.AST, address: Tile | Scalar, of: str) -> Pointer:
+    """An address that was loaded from memory, as a pointer into all of memory."""
+    array = far_array(of)
+    element = binary(ctx, "//", tile(ctx, address, node, "int64"), DTYPES[of].bytes, node)
+    return Pointer(array, element)
 
 
 # --- matrix products

@@ -105,6 +105,15 @@ class Array:
     strides: Shape
 
 
+#: elements of all of memory
+EVERYTHING = 1 << 47
+
+
+def far_array(dtype: str) -> Array:
+    """All of memory as an array of `dtype`, for pointers that kernels load."""
+    return Array(f"memory_{dtype}", dtype, EVERYTHING, (EVERYTHING,), (1,))
+
+
 Offset = Scalar | Lattice | Tile
 
 

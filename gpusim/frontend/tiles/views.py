@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gpusim.frontend.tiles.values import Array, Shape
+from gpusim.frontend.tiles.values import Array, Shape, far_array
 from gpusim.ir.expr import Const, Expr
 from gpusim.ir.memory_ops import Box
 from gpusim.ir.ops import Atomic, Gather, Load, Op, Scatter, Store
-from gpusim.ir.program import Tensor, walk
+from gpusim.ir.program import FAR, Tensor, walk
 from gpusim.ir.rewrite import rewritten
 from gpusim.ir.types import DTYPES
 
@@ -50,6 +50,8 @@ class View:
     def tensor(self) -> Tensor:
         role = "inout" if self.loaded and self.stored else "out" if self.stored else "in"
         pitch = self.strides[-2] if len(self.strides) > 1 else self.natural[0]
+        if self.array == far_array(self.array.dtype):
+            return Tensor(self.name, DTYPES[self.array.dtype], self.shape, pitch, role, 0, FAR)
         return Tensor(self.name, DTYPES[self.array.dtype], self.shape, pitch, role, 0, self.array.name if self.name != self.array.name else "")
 
 
@@ -89,6 +91,8 @@ def view_of(accesses: dict[str, Any], array: Array, strides: Shape) -> View:
 
 def settled(accesses: dict[str, View], body: tuple[Op, ...], arrays: tuple[Array, ...]) -> tuple[tuple[Tensor, ...], tuple[Op, ...]]:
     """The tensors in the order of the arrays, and the body with its boxes bounded by them."""
+    names = {op.tensor for op in _addressed(body)}
+    arrays = (*arrays, *(far for far in (far_array(of) for of in DTYPES) if far.name in names))
     by_array = {a.name: next((v for v in accesses.values() if v.array == a), None) for a in arrays}
     for op in _addressed(body):
         array = next(a for a in arrays if a.name == op.tensor)
