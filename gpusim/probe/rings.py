@@ -149,8 +149,8 @@ def far_word(spec: GpuSpec, state: MemoryState, words: np.ndarray) -> int:
     lines = (state.addresses((words,))[0] + np.arange(0, words.nbytes, machine.line)) // machine.line
     far = np.flatnonzero(state.cache.home(lines) != half)
     away = offsets(machine, sm)
-    places = sorted((far if len(far) else range(len(lines))), key=lambda i: away(int(lines[i])))
-    return int(places[len(places) // 2]) * machine.line // words.itemsize
+    places = sorted(far.tolist() or range(len(lines)), key=lambda i: away(int(lines[i])))
+    return places[len(places) // 2] * machine.line // words.itemsize
 
 
 def per_pass(run: Run, passes: int) -> float:

@@ -103,8 +103,8 @@ class Kernel(Runnable):
     def run(self, *args: Any, grid: Any, warmup: bool = False, how: How | None = None, values: bool = True, **kwargs: Any) -> Handle:
         """Launch on `args`. values: compute them; else arrays stay as they are."""
         where = caller()
-        options = {name: kwargs.pop(name, default) for name, default in OPTIONS.items()}
-        kwargs = {k: v for k, v in kwargs.items() if k in self.names or k not in WITHOUT_EFFECT}
+        options = {name: kwargs.get(name, default) for name, default in OPTIONS.items()}
+        kwargs = {k: v for k, v in kwargs.items() if k in self.names or k not in (*OPTIONS, *WITHOUT_EFFECT)}
         arguments = self._arguments(args, kwargs, where)
         bounds = self._bounds(arguments, where)
         seen = {n: _seen(arguments[n], b) for n, b in bounds.items()}

@@ -94,3 +94,11 @@ def test_rows_of_an_array_with_gaps_and_bfloat16() -> None:
     rows.persistent_softmax[(20,)](y, x, 300, 256, 20, 200, 256, 1)
     e = np.exp(x.astype(np.float64))
     np.testing.assert_allclose(y.astype(np.float64), e / e.sum(axis=1, keepdims=True), rtol=2**-7)
+
+
+def test_an_option_of_the_launch_may_be_a_parameter_too() -> None:
+    """num_stages reaches both the kernel and its pipeline, as where a kernel hands it to tl.range."""
+    x = normal(16, 64)
+    y = np.zeros_like(x)
+    rows.staged_copy[(4,)](x, y, 16, BLOCK=64, num_stages=2)
+    assert (x == y).all() and rows.staged_copy.report.run.params["num_stages"] == 2

@@ -12,9 +12,10 @@ from typing import Any
 from gpusim.errors import GpusimError
 from gpusim.ir.simt.nodes import Imm, Value
 from gpusim.lower.blocked.emit import BOOL, FLOAT, Emitter
+from gpusim.lower.blocked.words import philox, uniform
 
-#: log2(e)
-LOG2_E = 1.4426950408889634
+#: log2(e), log2(10)
+LOG2_E, LOG2_10 = 1.4426950408889634, 3.321928094887362
 
 Function = Callable[[Emitter, tuple[Value, ...]], Value]
 
@@ -56,10 +57,20 @@ MAPS: dict[str, Function] = {
     "sigmoid": _sigmoid,
     "relu": _relu,
     **{name: _same(name) for name in ("log", "log2", "rsqrt", "sin", "cos", "tanh", "floor", "ceil", "neg", "abs", "add", "sub", "mul", "fma")},
+    **{name: _same(name) for name in ("erf", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log10", "log1p")},
+    **{name: _same(name) for name in ("trunc", "pow", "atan2", "fmod", "shl", "shr", "mulhi")},
+    **{f"bit_{name}": _same(name) for name in ("and", "or", "xor", "not")},
+    "rint": _same("round"),
+    "exp10": lambda e, args: e.op("fast.ex2", FLOAT, e.op("mul", FLOAT, args[0], Imm(LOG2_10, FLOAT))),
+    "cbrt": lambda e, args: e.op("pow", args[0].dtype, args[0], Imm(1.0 / 3.0, args[0].dtype)),
+    "quotient": _same("div"),
+    "remainder": _same("rem"),
+    **{f"philox{n}": philox(n) for n in range(4)},
+    "uniform": uniform,
     "maximum": _same("max"),
     "minimum": _same("min"),
     "where": _same("select"),
-    **{name: _truth(name) for name in ("lt", "le", "gt", "ge", "eq", "ne")},
+    **{name: _truth(name) for name in ("lt", "le", "gt", "ge", "eq", "ne", "isnan", "isinf")},
     "logical_and": _truth("and"),
     "logical_or": _truth("or"),
     "logical_not": _truth("not"),
@@ -67,7 +78,7 @@ MAPS: dict[str, Function] = {
 
 
 #: functions with a branch inside: a compiler leaves them in the order of the source
-BRANCHING = frozenset(("sin", "cos"))
+BRANCHING = frozenset(("sin", "cos", "tan"))
 #: comparisons that have one result for neighbours, where both sides are multiples
 COMPARISONS = frozenset(("lt", "le", "gt", "ge"))
 

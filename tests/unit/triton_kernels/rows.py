@@ -121,3 +121,10 @@ def arc_sine(x_ptr, y_ptr, count, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + at, mask=at < count)
     tl.store(y_ptr + at, libdevice.asin(x), mask=at < count)
+
+
+@triton.jit
+def staged_copy(x_ptr, y_ptr, count, BLOCK: tl.constexpr, num_stages: tl.constexpr):
+    for row in tl.range(tl.program_id(0), count, tl.num_programs(0), num_stages=num_stages):
+        at = row * BLOCK + tl.arange(0, BLOCK)
+        tl.store(y_ptr + at, tl.load(x_ptr + at))
