@@ -197,15 +197,22 @@ def test_words_are_changed_so_often_a_second_by_all_sms(one_slice: bool) -> None
 
 
 def test_l2_takes_in_stores_and_what_comes_from_dram_at_one_rate() -> None:
-    """A store behind loads from DRAM waits for its turn; behind loads that hit in L2 it does not."""
+    """A load from DRAM waits for the stores in front of it; one that hits in L2 does not."""
     m = machine()
 
-    def sent(level: int, loads: int) -> float:
+    def waits(level: int, stores: int) -> float:
         path = MemoryPath(m, Surroundings(active_sms=m.sms, where=lambda _: level))
-        for k in range(loads):
-            path.load(Touch(0, 32, tuple(range(16 * k, 16 * k + 16))), 0.0)
-        return path.store(Touch(0, 32, tuple(range(4096, 4112))), 1000.0)
+        for k in range(stores):
+            path.store(Touch(0, 32, tuple(range(4096 + 16 * k, 4112 + 16 * k))), 0.0)
+        return path.load(Touch(0, 32, tuple(range(16))), path.out.free)[0] - path.out.free
 
     share = m.sms * 16 * m.sector / m.l2_write_rate
-    assert sent(NEAR, 64) == sent(NEAR, 0)
-    assert sent(DRAM, 64) - sent(DRAM, 0) > 10 * share
+    assert waits(DRAM, 64) - waits(DRAM, 0) > 10 * share
+    assert waits(NEAR, 64) == pytest.approx(waits(NEAR, 0), abs=1.0)
+
+
+def test_a_launch_lasts_until_l2_has_taken_in_its_stores() -> None:
+    m = machine()
+    path = MemoryPath(m, Surroundings(active_sms=m.sms))
+    sent = max(path.store(Touch(0, 32, tuple(range(16 * k, 16 * k + 16))), 0.0) for k in range(64))
+    assert path.settled > sent

@@ -87,7 +87,7 @@ class MemoryPath:
         self.per_filled, self.per_sector = sector / machine.fill_rate, max(port, share * sector / machine.l2_read_rate)
         self.received = around.received
         self.per_request = share / simt.l2_request_rate
-        self.per_written = max(sector / machine.store_rate, share * sector / machine.l2_write_rate)
+        self.per_written = sector / machine.store_rate
         self.per_partial = self.per_taken = share * sector / machine.l2_write_rate
         self.write_room = 4000.0
         self.changing = CrowdedServer(0.0)
@@ -143,15 +143,19 @@ class MemoryPath:
         return done + max(self.spread * (tail(piece) - 1.0) + self.behind[level] for piece, level in cold.items())
 
     def store(self, touch: Touch, t: float) -> float:
-        """The time at which the store has left the SM. L2 takes in what is stored and what comes from DRAM at one rate, that both share. A sector that is
-        written in part takes more room on the way to L2; what is written back takes DRAM's time,
-        and holds the SM up only when `write_room` cycles of it wait."""
+        """The time at which the store has left the SM. L2 takes in what is stored and what comes from DRAM at one rate, that both share, and what is written
+        back takes DRAM's time: either holds the SM up only when `write_room` cycles of it wait. A sector that is written in part takes more room."""
         self.l1.write(touch.sectors, not touch.partial)
         sent = self.out.book(t, len(touch.sectors) * self.per_written + touch.partial * self.per_partial)
-        sent = max(sent, self.taken_in.book(t, (len(touch.sectors) + touch.partial) * self.per_taken))
+        sent = max(sent, self.taken_in.book(t, (len(touch.sectors) + touch.partial) * self.per_taken) - self.write_room)
         if self.per_stored:
             sent = max(sent, self.dram.book(t, len(touch.sectors) * self.per_stored) - self.write_room)
         return sent
+
+    @property
+    def settled(self) -> float:
+        """When L2 has taken in all that this SM stored."""
+        return self.taken_in.free
 
     def grid_barrier(self, ctas: int) -> float:
         """Cycles from the last arrival at a barrier of the grid until it is seen, for `ctas` CTAs on each SM.

@@ -252,7 +252,7 @@ class Sm:
         self.stalls[_NO_INSTRUCTION] += fetching
         busy = [sum(c.busy[p] for c in self.subcores) for p in range(len(PIPES))]
         return SmRun(
-            cycles=max((c.end for c in self.done), default=0.0),
+            cycles=max(max((c.end for c in self.done), default=0.0), self.memory.settled),
             ctas=tuple(sorted((CtaTimes(c.number, c.start, c.end) for c in self.done), key=lambda c: (c.start, c.cta))),
             instructions=issued,
             stalls={name: v for name, v in zip(REASONS, self.stalls, strict=True) if v},
