@@ -84,12 +84,13 @@ def run(
 def compare(program: Program, gpu: Iterable[str | Path | Device], *, launch: str = "out", clock: float | None = None) -> Comparison:
     """Simulate one launch of `program` on each device of `gpu`; print the result to see them side by side.
 
-    A tile that the program leaves open is chosen for each device. launch: overhead "in" or "out"; clock: in MHz, of all of them (None: each
-    model's own). A device that cannot run the program stands in `refused` with the reason. Raises GpusimError if none can.
+    A tile that the program leaves open is chosen for each device: on GPUs the quickest of a few, on TPUs the one that suits the sizes.
+    launch: overhead "in" or "out"; clock: in MHz, of all of them (None: each model's own). A device that cannot run the program stands in
+    `refused` with the reason. Raises GpusimError if none can.
 
     >>> print(gs.compare(gs.kernels.gemm(4096, 4096, 4096), ["a100", "h100", "tpu-v4", "tpu-v5p"]))  # doctest: +SKIP
     """
-    from gpusim.launch.run import simulate
+    from gpusim.launch.compared import simulate_compared
     from gpusim.report.side_by_side import Comparison
 
     options = Options("cold", launch, clock)
@@ -97,7 +98,7 @@ def compare(program: Program, gpu: Iterable[str | Path | Device], *, launch: str
     reports, refused = [], {}
     for spec in specs:
         try:
-            reports.append(Report(simulate(program, spec, **options.for_launch()), spec))
+            reports.append(Report(simulate_compared(program, spec, **options.for_launch()), spec))
         except GpusimError as error:
             refused[spec.name] = str(error)
     if not reports:

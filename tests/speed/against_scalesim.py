@@ -1,6 +1,6 @@
 """The same products here and in SCALE-Sim: `GPUSIM_SCALESIM_PYTHON=.../python python -m tests.speed.against_scalesim`.
 
-SCALE-Sim 3 (from PyPI, in an environment of its own; it needs numpy < 2) runs an array of 128x128, weight-stationary, as its TPU-like configuration is.
+SCALE-Sim 3 (`pip install gpusim[benchmark]`, best in an environment of its own) runs an array of 128x128, weight-stationary, as its TPU-like configuration is.
 It does not load weights while the array works, so here the array does not either. Cycles of computing must agree within 2 %, and at 2048^3 this
 must be at least 50 times faster. Exit status 1 otherwise.
 """

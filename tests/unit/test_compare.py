@@ -55,6 +55,15 @@ def test_small_batches_hurt_the_large_array() -> None:
     assert all(busy[name, 8] < 0.05 and busy[name, 4096] > 0.6 for name in ("h100-sxm", "tpu-v5e", "tpu-v6e"))
 
 
+def test_few_rows_take_a_tile_of_few_rows() -> None:
+    made = gs.compare(gs.kernels.gemm(8, 2048, 2048), ["h100", "tpu-v5e"])
+    tiles = [report.params["tile"] for report in made.reports]
+    assert tiles[0].startswith("16x") and tiles[1].startswith("8x")
+    assert made.reports[0].time_us < gs.run(gs.kernels.gemm(8, 2048, 2048), gpu="h100").time_us
+    fixed = gs.compare(gs.kernels.gemm(8, 2048, 2048, tile="128x128x128"), ["h100", "tpu-v5e"])
+    assert [report.params["tile"] for report in fixed.reports] == ["128x128x128"] * 2
+
+
 def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
     line = "compare gemm --gpu a100,tpu-v5e --m 512 --n 512 --k 512".split()
     assert main(line) == 0
