@@ -80,12 +80,13 @@ class WaitMatrix:
 @dataclass(frozen=True, slots=True)
 class Copy:
     """Global to shared memory, asynchronous (cp.async): `box` at loop step + `ahead`, in pieces of `piece` bytes a lane.
-    `among`: the ordinary instructions between the copies."""
+    `among`: the ordinary instructions between the copies. `engine`: a copy engine makes it for a warp that does nothing else."""
 
     box: Box
     piece: int
     ahead: int = 0
     among: Issue = Issue(0.0)
+    engine: bool = False
 
 
 #: a tile is cut into at most this many parts that are looked up apart

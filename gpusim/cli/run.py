@@ -15,6 +15,7 @@ from gpusim.kernels import KERNELS
 
 if TYPE_CHECKING:
     from gpusim.ir.program import Program
+    from gpusim.report.program import ProgramReport
     from gpusim.report.report import Report
 
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON; - is stdout, and nothing else is printed there.")]
@@ -53,6 +54,9 @@ def _command(kernel: Kernel) -> Any:
 
         check_writable(json, "--json")
         program = kernel(**given)
+        if isinstance(program, tuple):
+            print(_launches(program, gpu, l2=l2, launch=launch, clock=clock, data=data, exact=exact, json=json), file=sys.stderr if json == "-" else sys.stdout)
+            return
         report = api.run(program, gpu, l2=l2, launch=launch, clock=clock, data=data, exact=exact, without=costs(without))
         options = {"gpu": gpu, "l2": l2, "launch": launch, "clock": clock, "data": data, "exact": exact, "without": without}
         out = sys.stderr if json == "-" else sys.stdout
@@ -65,6 +69,18 @@ def _command(kernel: Kernel) -> Any:
             print(_values(program), file=out)
 
     return run
+
+
+def _launches(programs: tuple[Program, ...], gpu: str, *, json: str | None, **options: Any) -> ProgramReport:
+    """The report of a kernel that is several launches."""
+    from gpusim import api
+
+    report = api.program(programs, gpu, **options)
+    if json == "-":
+        sys.stdout.write(report.json_text())
+    elif json is not None:
+        write_text(json, report.json_text())
+    return report
 
 
 #: the options of `run` that set the protocol, and what they are unless given

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from gpusim import effects as fx
 from gpusim.errors import GpusimError
 from gpusim.ir.infer import tile_types
-from gpusim.ir.ops import Cast, Dot, Full, Let, Load, Loop, Map, Store
+from gpusim.ir.ops import Cast, Dot, Full, Index, Let, Load, Loop, Map, Store
 from gpusim.ir.program import Program
 from gpusim.lower import matrix, rules
 from gpusim.lower.activation import with_activation
@@ -82,7 +82,7 @@ def _notes(program: Program, step: Step, machine: Machine) -> tuple[str, ...]:
 def _find_step(program: Program, machine: Machine) -> Step:
     """The one loop with a Dot; anything else has no lowering yet."""
     loops = [op for op in program.body if isinstance(op, Loop)]
-    stranger = next((op for op in program.body if not isinstance(op, Let | Loop | Full | Cast | Store | Map)), None)
+    stranger = next((op for op in program.body if not isinstance(op, Let | Loop | Full | Index | Cast | Store | Map)), None)
     inner = loops[0].body if len(loops) == 1 else ()
     dots = [op for op in inner if isinstance(op, Dot)]
     # fp32 is multiplied as tf32 without an instruction

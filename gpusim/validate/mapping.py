@@ -106,6 +106,7 @@ def _attention(case: Case) -> tuple[Program, str]:
             raise Unsupported(f"params hold no positive integer '{key}'")
     causal, sizes = bool(p.get("causal")), (p["batch"], p["heads"], p["seq"], p["head_dim"])
     program = attention(*sizes, causal=causal, block=(p["BM"], p["BN"]), warps=p["warps"], stages=p["stages"], dtype=str(p.get("dtype")))
+    assert isinstance(program, Program), "one kernel"
     return program, "x".join(map(str, sizes)) + (" causal" if causal else "")
 
 

@@ -12,7 +12,7 @@ from gpusim.interp.tile import compute
 from gpusim.ir.build import Builder
 from gpusim.ir.program import Program
 from gpusim.kernels.attention import attention
-from gpusim.kernels.attention.reference import attention_reference
+from gpusim.kernels.attention.reference import attention_reference, heads_of, weights
 
 SHAPES: dict[str, dict[str, Any]] = {
     "full": {"seq": 128},
@@ -68,6 +68,46 @@ def test_online_update_by_hand() -> None:
     got = compute(b.finish(), {"x": np.array([[2, 1, 4, 3]], np.float32)})["out"][0]
     assert got[0] == 4.0
     assert got[1] == pytest.approx(np.exp(-2) + np.exp(-3) + 1 + np.exp(-1), abs=1e-6)
+
+
+def _run_all(programs: tuple[Program, ...], memory: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    for p in programs:
+        memory |= compute(p, {t.name: memory[t.name] for t in p.tensors if t.role == "in"})
+    return memory
+
+
+@pytest.mark.parametrize("variant", ["naive", "split-kv"])
+@pytest.mark.parametrize("shape", [{"seq": 160, "causal": True}, {"seq": 100}, {"seq": 192, "head_dim": 80}])
+def test_several_kernels_give_the_same(variant: str, shape: dict[str, Any]) -> None:
+    options: dict[str, Any] = {"batch": 1, "heads": 2, "head_dim": 64, "block": (32, 32), "dtype": "fp16"} | shape
+    one = attention(**options)
+    assert isinstance(one, Program)
+    inputs = _inputs(one)
+    several = attention(**options, variant=variant)
+    assert isinstance(several, tuple)
+    got = _run_all(several, dict(inputs))["o"].astype(np.float64)
+    want = attention_reference(one, inputs)["o"]
+    assert np.linalg.norm(got - want) < 2e-3 * np.linalg.norm(want)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_gradients_are_the_analytic_ones(causal: bool) -> None:
+    options: dict[str, Any] = {"batch": 1, "heads": 2, "seq": 96, "head_dim": 64, "block": (32, 32), "dtype": "fp16", "causal": causal}
+    forward = attention(**options, statistics=True)
+    assert isinstance(forward, Program)
+    memory = _run_all((forward,), _inputs(forward))
+    q, k, v = heads_of(forward, memory)
+    do = np.random.default_rng(2).standard_normal(q.shape)
+    memory["do"] = do.reshape(-1, 64).astype(np.float16)
+    backward = attention(**options, direction="backward")
+    assert isinstance(backward, tuple)
+    memory = _run_all(backward, memory)
+    w = weights(forward.params, q, k)
+    dp = do @ v.swapaxes(-1, -2)
+    ds = w * (dp - (dp * w).sum(-1, keepdims=True)) / 8
+    for name, want in (("dv", w.swapaxes(-1, -2) @ do), ("dq", ds @ k), ("dk", ds.swapaxes(-1, -2) @ q)):
+        got = memory[name].astype(np.float64).reshape(want.shape)
+        assert np.linalg.norm(got - want) < 2e-3 * np.linalg.norm(want), name
 
 
 @pytest.mark.parametrize(

@@ -142,3 +142,22 @@ def test_long_sequences_are_quick() -> None:
     run = simulate(attention(1, 32, 16384, 64, block=(128, 64), stages=3, causal=True), _spec())
     assert run.counters["dram_read_bytes"] >= 3 * 32 * 16384 * 64 * 2
     assert sum(run.stalls.values()) == pytest.approx(run.warp_cycles)
+
+
+def test_warps_that_only_copy_make_it_faster() -> None:
+    plain, specialised = (simulate(attention(4, 16, 4096, 128, block=(128, 128), warps=8, variant=v), _spec()) for v in ("fa2", "fa3"))
+    assert specialised.cycles < 0.85 * plain.cycles
+    assert specialised.occupancy.warps_per_cta == plain.occupancy.warps_per_cta + 4
+
+
+def test_splitting_the_keys_fills_the_chip() -> None:
+    whole = simulate(attention(1, 8, 16384, 128, queries=1, block=(16, 128), warps=1), _spec())
+    parts = attention(1, 8, 16384, 128, queries=1, block=(16, 128), warps=1, variant="split-kv")
+    assert isinstance(parts, tuple)
+    assert sum(simulate(p, _spec()).cycles for p in parts) < 0.5 * whole.cycles
+
+
+def test_backward_is_timed() -> None:
+    for program in attention(1, 8, 1024, 64, block=(64, 64), stages=2, direction="backward"):
+        run = simulate(program, _spec())
+        assert run.cycles >= max(run.bounds.values())

@@ -168,6 +168,8 @@ class _Maker:
     def fetch(self, e: fx.Copy | fx.Load, group: bool, latency: float, share: float) -> Fetch:
         """What one of the warpgroups asks for."""
         size = share * e.box.shape[0] * e.box.shape[-1] * self.element[e.box.tensor] / self.groups
+        if isinstance(e, fx.Copy) and e.engine:
+            return Fetch(size, latency, group, 0.0)
         return Fetch(size, latency, group, size / (e.piece * 32 * self.machine.subcores) * self.machine.simt.interval["lsu"])
 
     def local(self, e: fx.Local) -> tuple[Phase, ...]:

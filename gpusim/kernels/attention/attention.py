@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gpusim.errors import GpusimError
 from gpusim.ir.program import Program
 from gpusim.ir.types import dtype as dtype_of
-from gpusim.kernels.attention.forward import forward
+from gpusim.kernels.attention.backward import backward
+from gpusim.kernels.attention.forward import forward, specialised
+from gpusim.kernels.attention.naive import naive
 from gpusim.kernels.attention.shape import WHERE, Shape, checked
+from gpusim.kernels.attention.split import split
 
-VARIANTS = {("fa2", "forward"): forward}
+Maker = Callable[[Shape, str], Program | tuple[Program, ...]]
+#: (variant, direction) -> what makes its program, or its programs in their order
+VARIANTS: dict[tuple[str, str], Maker] = {
+    ("naive", "forward"): naive,
+    ("fa2", "forward"): forward,
+    ("fa3", "forward"): specialised,
+    ("split-kv", "forward"): split,
+    ("fa2", "backward"): backward,
+}
 
 
 def attention(
@@ -29,17 +42,20 @@ def attention(
     warps: int = 4,
     stages: int | None = None,
     dtype: str = "bf16",
-) -> Program:
+    statistics: bool = False,
+) -> Program | tuple[Program, ...]:
     """O = softmax(Q K^T / sqrt(head_dim)) V for every batch and head, with fp32 accumulation.
 
     seq: keys and values of a head, and queries unless `queries` says otherwise (the last ones of the sequence then). kv_heads: heads of keys and values;
     fewer than heads share them (grouped queries). causal: a query sees the keys up to its own; window: of these the last ones. dropout: share of the
-    weights that are dropped, chosen by `seed` and place. variant: one of VARIANTS. block: (queries, keys) of a tile, or "128x64". stages of the pipeline
-    of keys and values: the most up to 4 that fit the device. Raises GpusimError for what makes no sense.
+    weights that are dropped, chosen by `seed` and place. variant: one of VARIANTS.
+    block: (queries, keys) of a tile, or "128x64". stages of the pipeline of keys and values: the most up to 4 that fit the device. statistics: the
+    forward kernel also writes what the backward pass needs. Raises GpusimError for what makes no sense.
     """
     rows, cols = parse_block(block)
     shape = Shape(
-        batch, heads, kv_heads or heads, queries or seq, seq, head_dim, dtype_of(dtype), causal, window, dropout, seed, rows, cols, warps, stages
+        batch, heads, kv_heads or heads, queries or seq, seq, head_dim, dtype_of(dtype), causal, window, dropout, seed, rows, cols, warps, stages,
+        statistics,
     )  # fmt: skip
     checked(shape)
     if (variant, direction) not in VARIANTS:

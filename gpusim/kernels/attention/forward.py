@@ -1,6 +1,11 @@
-"""FlashAttention-2, forward: a CTA keeps a block of queries and walks over the keys. `flash_kernel` of the measured sources is this."""
+"""FlashAttention-2, forward: a CTA keeps a block of queries and walks over the keys. `flash_kernel` of the measured sources is this.
+
+FlashAttention-3 is the same mathematics with other hands: four warps only copy, and the others run ahead with their products.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from gpusim.ir.build import Builder
 from gpusim.ir.expr import cdiv
@@ -29,4 +34,13 @@ def forward(s: Shape, variant: str) -> Program:
         online.update(b, s, run, x, t.v, (keys + block * s.cols, 0), keys + s.keys, pair)
     o = b.cast(b.map("div", run.acc, run.total), s.dtype)
     b.store(t.o, (queries + first, 0), o, (s.rows, s.head_dim), not s.even, limits=ends(s, queries + s.queries))
+    if s.statistics:
+        lse = b.tensor("lse", "fp32", (s.batch * s.heads * s.queries, 1), role="out")
+        b.store(lse, (queries + first, 0), b.map("add", run.m, b.map("log2", run.total)), (s.rows, 1), not s.even, limits=ends(s, queries + s.queries))
     return b.finish(params(s, variant, "forward"), flops=2 * s.products)
+
+
+def specialised(s: Shape, variant: str) -> Program:
+    """The same with four more warps that only copy."""
+    made = forward(s, variant)
+    return replace(made, params=made.params | {"producers": 4})

@@ -56,11 +56,13 @@ def visible(b: Builder, s: Shape, first_query: ExprLike, first_key: ExprLike) ->
     return seen
 
 
-def update(b: Builder, s: Shape, run: Running, x: str, v: Tensor, at: tuple[ExprLike, ExprLike], end: ExprLike, kept: Expr | None = None) -> None:
+def update(
+    b: Builder, s: Shape, run: Running, x: str, v: Tensor, at: tuple[ExprLike, ExprLike], end: ExprLike, kept: Expr | None = None, guarded: bool = False
+) -> None:
     """One block of keys: maximum, sum and output take in the scores `x` and the values of `v` at `at`, which end at row `end`. kept: the number of the
-    block's first pair, where weights are dropped."""
+    block's first pair, where weights are dropped. guarded: a row may have seen no key yet."""
     mn = b.map("maximum", run.m, b.reduce("max", x, 1))
-    base = b.map("where", b.map("eq", mn, b.full((1, 1), "fp32", NEVER)), b.full((1, 1), "fp32"), mn) if s.window else mn
+    base = b.map("where", b.map("eq", mn, b.full((1, 1), "fp32", NEVER)), b.full((1, 1), "fp32"), mn) if s.window or (guarded and s.causal) else mn
     p = b.map("exp2", b.map("sub", x, base))
     c = b.map("exp2", b.map("sub", run.m, base))
     b.update(run.total, b.map("add", b.map("mul", run.total, c), b.reduce("sum", p, 1)))

@@ -20,7 +20,8 @@ WHERE = "attention"
 @dataclass(frozen=True, slots=True)
 class Shape:
     """batch, heads, kv_heads, queries and keys of each head, head_dim in elements; a query sees the keys up to its own place (`causal`), of these the
-    last `window` ones (0: all). rows, cols: queries and keys of a tile."""
+    last `window` ones (0: all). rows, cols: queries and keys of a tile. statistics: the forward
+    kernel also writes lse = log2 of the sum of exp(scores), for the backward pass."""
 
     batch: int
     heads: int
@@ -37,6 +38,7 @@ class Shape:
     cols: int
     warps: int
     stages: int | None
+    statistics: bool = False
 
     @property
     def scale(self) -> float:
@@ -78,10 +80,10 @@ def checked(shape: Shape) -> Shape:
     if shape.head_dim % 16 or shape.head_dim > 256:
         _refuse(f"head_dim = {shape.head_dim} has no kernel.", "Give a multiple of 16 up to 256.")
     for what, size in (("rows", shape.rows), ("columns", shape.cols)):
-        if size < 16 or size & (size - 1):
-            _refuse(f"a tile of {size} {what} is not possible.", "Give block=(Br, Bc) with powers of two from 16 up, such as (128, 64).")
-    if shape.warps not in (1, 2, 4, 8, 16):
-        _refuse(f"warps = {shape.warps} is not possible.", "Give 1, 2, 4, 8 or 16.")
+        if size < 16 or (size & (size - 1) and size % 64):
+            _refuse(f"a tile of {size} {what} is not possible.", "Give block=(Br, Bc) with powers of two from 16 up or multiples of 64, such as (128, 64).")
+    if shape.warps not in (1, 2, 4, 8, 12, 16):
+        _refuse(f"warps = {shape.warps} is not possible.", "Give 1, 2, 4, 8, 12 or 16.")
     if shape.stages is not None and shape.stages < 1:
         _refuse(f"stages = {shape.stages} is no pipeline depth.", "Give 1 (no pipeline) or more.")
     if not 0.0 <= shape.dropout < 1.0:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpusim import effects as fx
 from gpusim.ir.expr import evaluate
-from gpusim.ir.ops import Box
+from gpusim.ir.ops import Box, Loop
 from gpusim.ir.program import Program
 from gpusim.launch.energy import rate_of
 from gpusim.launch.tally import wavefronts
@@ -60,7 +60,8 @@ def counts(lowered: Lowered, repeat: fx.Repeat, env: Mapping[str, Any], trips: n
 def _reached(repeat: fx.Repeat, tensor: str, program: Program, env: Mapping[str, Any], trips: np.ndarray) -> float:
     """Bytes of the boxes of `tensor` that some CTA touches in its loop: distinct first boxes, each with its longest walk."""
     box = next(e.box for e in repeat.body if isinstance(e, fx.Copy | fx.Load) and e.box.tensor == tensor)
-    first = np.broadcast_to(evaluate(box.origin[0], {**env, repeat.var: 0}), trips.shape)
+    loop = next(op for op in program.body if isinstance(op, Loop) and op.var == repeat.var)
+    first = np.broadcast_to(evaluate(box.origin[0], {**env, repeat.var: evaluate(loop.start, env)}), trips.shape)
     longest: dict[int, int] = {}
     for key, n in zip(first.tolist(), trips.tolist(), strict=True):
         longest[key] = max(longest.get(key, 0), n)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gpusim.errors import GpusimError
 from gpusim.ir.infer import TileType, tile_types
-from gpusim.ir.ops import Cast, Dot, Full, If, Index, Load, Loop, Map, Op, Reduce, Update, While, reads, writes
+from gpusim.ir.ops import Cast, Dot, Full, If, Index, Load, Loop, Map, Op, Reduce, Transpose, Update, While, reads, writes
 from gpusim.ir.program import Program, walk
 
 _SUMS = ("add", "sub")
@@ -15,7 +15,8 @@ _SUMS = ("add", "sub")
 @dataclass(frozen=True, slots=True)
 class Body:
     """One loop of a program. `needed`: tiles that a product of the same step waits for; `places`: tiles made of indices; `divided`: tiles that lie as
-    the accumulator of a product whose A operand is in registers; `fused`: products that become part of a sum."""
+    the accumulator of a product whose A operand is in registers; `fused`: products that become part of a sum;
+    `turned`: transposes of loaded tiles."""
 
     program: Program
     loop: Loop
@@ -28,14 +29,24 @@ class Body:
     places: frozenset[str]
     divided: frozenset[str]
     fused: frozenset[str]
+    turned: dict[str, str]
+
+    def loaded(self, tile: str) -> str:
+        """The tile of which `tile` is the transpose: a product reads it from shared memory either way."""
+        return self.turned.get(tile, tile)
 
     def in_registers(self, dot: Dot) -> bool:
         """Whether the A operand of `dot` was computed, not loaded."""
-        return not any(isinstance(op, Load) and op.dst == dot.a for op in (*self.before, *self.loop.body))
+        return not any(isinstance(op, Load) and op.dst == self.loaded(dot.a) for op in (*self.before, *self.loop.body))
 
     def waits(self, dot: Dot) -> bool:
         """Whether the accumulator of `dot` begins with the step, so that its result is used in it."""
         return any(isinstance(op, Full) and op.dst == dot.acc for op in self.loop.body)
+
+    @property
+    def aside(self) -> tuple[Load, ...]:
+        """Loads of the loop that no product reads: they go to registers."""
+        return tuple(op for op in self.loop.body if isinstance(op, Load) and op not in self.loads)
 
     @property
     def masked(self) -> bool:
@@ -59,15 +70,17 @@ def body_of(program: Program) -> Body | None:
 
 def _sorted(program: Program, loop: Loop, before: tuple[Op, ...], after: tuple[Op, ...]) -> Body:
     dots = tuple(op for op in loop.body if isinstance(op, Dot))
-    operands = {d.a for d in dots} | {d.b for d in dots}
+    turned = {op.dst: op.src for op in (*before, *loop.body) if isinstance(op, Transpose)}
+    operands = {turned.get(name, name) for d in dots for name in (d.a, d.b)}
     loads = tuple(op for op in loop.body if isinstance(op, Load) and op.dst in operands)
     made = {op.dst: op for op in (*before, *loop.body) if isinstance(op, Load | Map | Reduce | Cast | Full | Index)}
     return Body(
         program, loop, before, after, tile_types(program), loads, dots,
         needed=_needed(loop, operands, {d.acc for d in dots}),
         places=_spread(loop.body, {name for name, op in made.items() if isinstance(op, Index)}),
-        divided=_spread((*loop.body, *after), {d.acc for d in dots if not isinstance(made.get(d.a), Load)}),
+        divided=_spread((*loop.body, *after), {d.acc for d in dots if not isinstance(made.get(turned.get(d.a, d.a)), Load)}),
         fused=_fused(loop),
+        turned=turned,
     )  # fmt: skip
 
 

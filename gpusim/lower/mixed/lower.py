@@ -2,6 +2,9 @@
 
 A step of the pipelined loop: wait for the copies, barrier, first product, wait for all products (also the last one of the step before), work on its
 result, second product, barrier, copies for a later step. So the work of a CTA never runs beside its own products; only other CTAs fill the gap.
+
+With warps that only copy (FlashAttention-3) there are no barriers in the loop: a warpgroup multiplies the scores of the next step while it works on
+those of this one, and another warpgroup's products fill what is left.
 """
 
 from __future__ import annotations
@@ -33,13 +36,17 @@ def lower_mixed(program: Program, machine: Machine, shared_limit: int, register_
     kind = choose(Tile(m, body.types[first.b].shape[1], k, program.warps, body.types[first.a].dtype), machine)
     layout = Layout(m, program.warps, kind)
     stages = memory.stages_of(body, machine.cp_async, shared_limit)
-    limit = register_limit(program.warps)
+    producers = int(program.params.get(PRODUCERS, 0)) if machine.bulk and kind == "wgmma" and stages > 1 else 0
+    limit = min(register_limit(program.warps), rules.consumer_registers(program.warps, producers)) if producers else register_limit(program.warps)
     needs = memory.registers(body, layout, stages, limit)
-    made = _Writer(body, layout, machine, stages, needs.spilled)
-    foot = Footprint(program.warps, round(min(needs.wanted, limit)), round(needs.spilled), memory.tiles(body).total(stages))
+    made = _Writer(body, layout, machine, stages, needs.spilled, producers > 0)
+    held = (program.warps * min(needs.wanted, limit) + producers * rules.PRODUCER_REGISTERS) / (program.warps + producers)
+    foot = Footprint(program.warps + producers, round(held), round(needs.spilled), memory.tiles(body).total(stages))
     return Lowered(program, made.program(), foot, stages, kind, ())
 
 
+#: parameter of a program: warps that only copy, while the others compute (warp specialisation)
+PRODUCERS = "producers"
 #: bytes of one pass through shared memory
 LINE = 128
 
@@ -47,11 +54,11 @@ LINE = 128
 class _Writer:
     """Writes the effects of one CTA, stretch by stretch."""
 
-    def __init__(self, body: Body, layout: Layout, machine: Machine, stages: int, spilled: float) -> None:
+    def __init__(self, body: Body, layout: Layout, machine: Machine, stages: int, spilled: float, specialised: bool) -> None:
         self.body, self.layout, self.machine, self.stages = body, layout, machine, stages
         self.counter = Counter(body, layout)
         self.out: list[fx.Effect] = []
-        self.spilled = spilled
+        self.spilled, self.specialised = spilled, specialised
         self.pending = self.late = NOTHING
         self.products = sum(self.matrix(d).count for d in body.dots) / layout.groups if layout.kind == "wgmma" else 0.0
 
@@ -72,7 +79,8 @@ class _Writer:
         self.out = []
         ops = [op for op in self.body.loop.body if not isinstance(op, Load)]
         if self.stages > 1:
-            self.out += [fx.WaitCopies(len(self.body.loads) * (self.stages - 2)), fx.Barrier()]
+            self.out += [fx.WaitCopies(len(self.body.loads) * (self.stages - 2)), *([] if self.specialised else [fx.Barrier()])]
+        self.out += [fx.Load(ld.box, piece_bytes(ld.box, self.body.program.tensor(ld.box.tensor))) for ld in self.body.aside]
         last = max(i for i, op in enumerate(ops) if isinstance(op, Dot))
         for i, op in enumerate(ops):
             self._op(op, op is ops[last], i > last)
@@ -105,15 +113,18 @@ class _Writer:
                 self._stage(dot)
             self.pending = plus(self.pending, fx.Vector(uniform=rules.HEAD + rules.DESCRIPTOR * self.products, alu=rules.HEAD_ALU))
         else:
-            self._addresses(late=False)
-            self._spills()
+            if last:
+                self._addresses(late=False)
+                self._spills()
             self._flush(rules.RAMP if self.pending.xu else 0.0)
             if self.stages == 1:
                 self._stage(dot)
         self._flush()
         self.out.append(made)
-        if self.body.waits(dot):
+        if self.body.waits(dot) and not self.specialised:
             self.out.append(fx.WaitMatrix(0))
+        if dot is self.body.dots[0] and self.body.aside:
+            self.out.append(fx.WaitLoads())
         if self.stages == 1 and dot is self.body.dots[0]:
             for later in self.body.dots[1:]:
                 self._fetch(later)
@@ -125,7 +136,7 @@ class _Writer:
 
     def _addresses(self, late: bool) -> None:
         """64-bit addresses of the copies: some among the work, some among the copies."""
-        if self.stages == 1:
+        if self.stages == 1 or self.specialised:
             return
         copies = sum(memory.per_thread(self.body, ld) for ld in self.body.loads)
         among = rules.LATE_SHARE * copies if copies >= rules.MANY_COPIES else min(copies, rules.LATE_FEW)
@@ -145,6 +156,9 @@ class _Writer:
         self.late = plus(self.late, fx.Vector(uniform=rules.TAIL + rules.TAIL_DESCRIPTOR * self.products, alu=rules.TAIL_ALU))
         self.pending, self.late = self.late, NOTHING
         self._flush()
+        if self.specialised:
+            self.out += [fx.WaitMatrix(0), *self._copies(self.stages - 1)]
+            return
         self.out += [fx.Barrier(), *self._copies(self.stages - 1)] if self.stages > 1 else [fx.WaitMatrix(0)]
         self.pending = fx.Vector(uniform=rules.END_UNIFORM, alu=rules.END_ALU)
         self._flush()
@@ -152,11 +166,14 @@ class _Writer:
     def _copies(self, ahead: int) -> list[fx.Effect]:
         made: list[fx.Effect] = []
         for ld in self.body.loads:
-            made += [fx.Copy(ld.box, piece_bytes(ld.box, self.body.program.tensor(ld.box.tensor)), ahead), fx.Commit()]
+            made += [fx.Copy(ld.box, piece_bytes(ld.box, self.body.program.tensor(ld.box.tensor)), ahead, engine=self.specialised), fx.Commit()]
         return made
 
     def _operands(self, dot: Dot) -> list[Load]:
-        return [ld for ld in self.body.loads if ld.dst in (dot.a, dot.b)]
+        return [ld for ld in self.body.loads if ld.dst in (self.body.loaded(dot.a), self.body.loaded(dot.b)) and self.first_use(ld, dot)]
+
+    def first_use(self, load: Load, dot: Dot) -> bool:
+        return next(d for d in self.body.dots if load.dst in (self.body.loaded(d.a), self.body.loaded(d.b))) is dot
 
     def _fetch(self, dot: Dot) -> None:
         """Without a pipeline: load to registers. What a later product needs is asked for when the first one is done."""

@@ -34,7 +34,7 @@ def load_bytes(program: Program, load: Load) -> int:
 
 def tiles(body: Body) -> Tiles:
     sizes = [load_bytes(body.program, ld) for ld in body.loads]
-    operands = {d.a for d in body.dots} | {d.b for d in body.dots}
+    operands = {body.loaded(name) for d in body.dots for name in (d.a, d.b)}
     kept = sum(load_bytes(body.program, op) for op in body.before if isinstance(op, Load) and op.dst in operands)
     return Tiles(kept, sum(sizes), max(sizes, default=0))
 

@@ -29,3 +29,10 @@ RAMP = 40.0
 PROLOGUE = 150.0
 #: addresses of the stores
 EPILOGUE = 100.0
+#: registers of a thread that only copies, the most of one that computes, and the registers of the lanes that an SM holds (setmaxnreg gives them in eights)
+PRODUCER_REGISTERS, CONSUMER_REGISTERS, OF_LANES = 24, 240, 2048
+
+
+def consumer_registers(warps: int, producers: int) -> int:
+    """What threads that compute may have when others give theirs away: 240 for two warpgroups, 160 for three."""
+    return min(CONSUMER_REGISTERS, (OF_LANES - PRODUCER_REGISTERS * producers) // warps // 8 * 8)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 from gpusim import effects as fx
 from gpusim.errors import GpusimError
-from gpusim.ir.ops import Cast, Full, Index, Let, Load, Map, Op, Reduce, Store, Update
+from gpusim.ir.ops import Cast, Full, Index, Let, Load, Map, Op, Reduce, Store, Transpose, Update
 from gpusim.lower.mixed import pipes
 from gpusim.lower.mixed.body import Body
 from gpusim.lower.mixed.layout import Layout
@@ -15,7 +15,7 @@ from gpusim.lower.mixed.layout import Layout
 #: shuffles that combine the four lanes of a row
 SHUFFLES = 2
 #: ops that cost nothing by themselves: constants and places are operands, renaming is free, stores and loads are counted where they stand
-FREE = (Full, Index, Let, Load, Store, Update)
+FREE = (Full, Index, Let, Load, Store, Transpose, Update)
 NOTHING = fx.Vector()
 
 
