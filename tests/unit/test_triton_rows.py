@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import gpusim as gs
 import gpusim.triton as triton
 from gpusim.interp.bits import philox, uniform
 from tests.unit.triton_kernels import rows
@@ -102,3 +103,13 @@ def test_an_option_of_the_launch_may_be_a_parameter_too() -> None:
     y = np.zeros_like(x)
     rows.staged_copy[(4,)](x, y, 16, BLOCK=64, num_stages=2)
     assert (x == y).all() and rows.staged_copy.report.run.params["num_stages"] == 2
+
+
+def test_drawing_numbers_takes_time() -> None:
+    """Ten rounds of Philox are at least 40 products and 40 XORs for each element: more than DRAM needs for it."""
+    x = np.zeros(1 << 22, np.float32)
+    grid = (len(x) // 1024,)
+    drawn = gs.run(rows.seeded_dropout, grid=grid, args=(x, x.copy(), len(x), 0.5, 123, 1024), values=False)
+    added = gs.run(rows.vector_add, grid=grid, args=(x, x.copy(), x.copy(), len(x), 1024), values=False)
+    assert drawn.run.counters["instructions"] > 4 * added.run.counters["instructions"]
+    assert drawn.traffic["dram_read_bytes"] < added.traffic["dram_read_bytes"]

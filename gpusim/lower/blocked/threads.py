@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from gpusim.errors import GpusimError
+from gpusim.ir.infer import tile_types
 from gpusim.ir.ops import Dot
 from gpusim.ir.program import Program, walk
 from gpusim.ir.simt.nodes import Geometry, SimtProgram
@@ -33,6 +35,9 @@ def is_of_threads(program: Program) -> bool:
 
 def threads(program: Program) -> Threads:
     """`program`, checked, as threads. GpusimError for tiles that cannot stay in registers, and for ops that no thread can do yet."""
+    strange = next((t.dtype for t in tile_types(program).values() if t.dtype.name.startswith("fp8")), None)
+    if strange is not None:
+        raise GpusimError(f"no timing for {strange} outside of matrix products yet.", where=program.name, hint="Values can be computed.")
     made = Lowering(program, VISIT)
     made.run(program.body)
     e = made.e
