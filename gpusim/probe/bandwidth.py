@@ -18,7 +18,7 @@ from gpusim.launch.simt.args import ArraySpec
 from gpusim.probe.global_memory import NEVER, rounded
 from gpusim.probe.loops import excluded, nanoseconds, run, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
-from gpusim.probe.steady import Chain, before_part, steady, two_lengths
+from gpusim.probe.steady import ENOUGH, MIXED, Chain, before_part, steady, two_lengths
 from gpusim.spec.device import GpuSpec
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -50,11 +50,12 @@ def _words(size: int) -> ArraySpec:
 SINK = _words(4)
 
 
-def _rate(mode: str, size: float, threads: int, ctas: int, unroll: int, l2: str = "cold") -> Simulation:
-    """GB/s of a stream of `size` bytes; a copy moves twice that. ctas: 0 for one a chunk."""
+def _rate(mode: str, nbytes: float, threads: int, ctas: int, unroll: int, l2: str = "cold") -> Simulation:
+    """GB/s of a stream of `nbytes` bytes; a copy moves twice that. ctas: 0 for one a chunk."""
     chunk = ACCESS * unroll * threads
-    chunks = rounded(size, chunk * (ctas or 1)) // chunk
+    chunks = rounded(nbytes, chunk * (ctas or 1)) // chunk
     moved = chunks * chunk * (2 if mode == "copy" else 1)
+    size = MIXED if mode == "copy" else ENOUGH
 
     def simulate(spec: GpuSpec) -> float:
         def time(part: int) -> float:
@@ -62,8 +63,8 @@ def _rate(mode: str, size: float, threads: int, ctas: int, unroll: int, l2: str 
             return nanoseconds(spec, stream(mode, unroll), (ctas or part, threads), (*words, np.int32(part), NEVER, SINK), l2=before_part(l2, part, chunks))
 
         if not ctas:
-            return moved / steady(time, chunks, two_lengths(chunk, MANY // threads * sms(spec)))
-        filling = two_lengths(chunk * ctas)
+            return moved / steady(time, chunks, two_lengths(chunk, MANY // threads * sms(spec), size))
+        filling = two_lengths(chunk * ctas, size=size)
         lengths = LEAST if filling[1] > 2 * MOST[1] else min(MOST, max(LEAST, filling))
         return moved / steady(lambda passes: time(passes * ctas), chunks // ctas, lengths)
 

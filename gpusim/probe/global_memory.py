@@ -18,7 +18,7 @@ from gpusim.kernels.simt.probes import coalescing
 from gpusim.launch.simt.args import ArraySpec
 from gpusim.probe.loops import excluded, launched, nanoseconds, sms
 from gpusim.probe.plan import Curve, Params, Plan, Point, Simulation
-from gpusim.probe.steady import ENOUGH, Chain, Extents, before_part, steady, two_lengths
+from gpusim.probe.steady import ENOUGH, MIXED, Chain, Extents, before_part, steady, two_lengths
 from gpusim.spec.device import GpuSpec
 
 THREADS = 256
@@ -27,8 +27,9 @@ RESIDENT = 8
 #: CTAs of an SM that keep memory busy where each touches much
 SOME = 2
 NEVER = np.int32(0)
-#: CTA of a gather, loads of a thread; those of the launch before that is simulated, and of two that follow: each reads more than L2 holds
-GATHER_THREADS, GATHER_LOADS, GATHER_BEFORE, GATHER_SHORT = 512, 32, 4, (4, 8)
+#: threads of the CTA of a gather; loads of a thread in the launch before, which touches more lines than L2 holds; in the one that is timed, for each
+#: lane that reads side by side, of which so many count
+GATHER_THREADS, GATHER_BEFORE, GATHER_SHORT, GATHER_RUNS = 512, 4, 8, 4
 
 strided = cache(coalescing.strided)
 vectors = cache(coalescing.vectors)
@@ -52,10 +53,15 @@ def _strided(op: str, accesses: int, stride: int, offset: int) -> Simulation:
 
     def simulate(spec: GpuSpec) -> float:
         each = per_cta * min(spec.l2.line, 4 * stride)
-        lengths = two_lengths(each, (RESIDENT if RESIDENT * sms(spec) * each < 2 * ENOUGH else SOME) * sms(spec))
+        lengths = two_lengths(each, (RESIDENT if RESIDENT * sms(spec) * each < 2 * ENOUGH else SOME) * sms(spec), _size(op if stride == 1 else ""))
         return steady(lambda ctas: nanoseconds(spec, strided(op), (ctas, THREADS), args), accesses // per_cta, lengths)
 
     return simulate
+
+
+def _size(op: str) -> int:
+    """What a launch moves at least. Of stores that fill no sector, L2 takes fewer than DRAM would."""
+    return MIXED if op == "copy" else ENOUGH
 
 
 def _stride(p: Params) -> Simulation:
@@ -77,25 +83,28 @@ def _width(p: Params) -> Simulation:
     args = (ArraySpec((elements,), "uint32"), ArraySpec((elements,), "uint32"), NEVER, ArraySpec((1,), "uint32"))
 
     def simulate(spec: GpuSpec) -> float:
-        lengths = two_lengths(4 * per_cta, RESIDENT * sms(spec))
+        lengths = two_lengths(4 * per_cta, RESIDENT * sms(spec), _size(mode))
         return steady(lambda ctas: nanoseconds(spec, vectors(mode, words), (ctas, THREADS), args), elements // per_cta, lengths)
 
     return simulate
 
 
 def _gather(p: Params) -> Simulation:
-    """Lane reads of a nanosecond, behind a launch of the same kernel."""
+    """Lane reads of a nanosecond, behind a launch of the same kernel, which has left random words of the array in L2: of CTAs that an SM holds at once,
+    whose loops are as much longer as there are fewer of them."""
     elements, run, accesses = rounded(p["footprint"], 2**20) // 4, int(p["consecutive_lanes"]), int(p["accesses"])
-    array, sink, ctas = _floats(elements), _floats(1), accesses // (GATHER_THREADS * GATHER_LOADS)
+    array, sink, short = _floats(elements), _floats(1), GATHER_SHORT * min(run, GATHER_RUNS)
 
-    def args(loads: int) -> tuple[Any, ...]:
+    def args(loads: int, run: int) -> tuple[Any, ...]:
         return array, np.uint32(elements - 1), np.int32(loads), np.int32(run), NEVER, sink
 
     def simulate(spec: GpuSpec) -> float:
-        chip = Chain(spec)
-        chip.before(coalescing.gather, ctas, GATHER_THREADS, args(GATHER_BEFORE))
-        picoseconds = steady(lambda loads: chip.run(coalescing.gather, ctas, GATHER_THREADS, args(loads)).time_ps, GATHER_LOADS, GATHER_SHORT)
-        return accesses / picoseconds * 1000
+        chip, ctas = Chain(spec), sms(spec) * spec.sm.max_warps * 32 // GATHER_THREADS
+        chip.before(coalescing.gather, ctas, GATHER_THREADS, args(GATHER_BEFORE, 1))
+
+        loads = accesses // (GATHER_THREADS * ctas)
+        none, some = (chip.run(coalescing.gather, ctas, GATHER_THREADS, args(n, run)).time_ps for n in (0, short))
+        return accesses / (none + (some - none) * loads / short) * 1000
 
     return simulate
 
@@ -129,7 +138,7 @@ def _matrix(kernel: Callable[[], Any], n: int, grid: Extents, block: Extents) ->
             geometry, l2 = Geometry((grid[0], part, 1), block, 0), before_part("warm", part, rows)
             return launched(spec, kernel(), geometry, args, l2=l2, launch="in").time_ps / 1000
 
-        return steady(time, rows, two_lengths(4 * n * n // rows))
+        return steady(time, rows, two_lengths(4 * n * n // rows, size=MIXED))
 
     return simulate
 

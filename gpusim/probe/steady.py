@@ -23,6 +23,8 @@ from gpusim.trace.run import Run
 Extents = tuple[int, int, int]
 #: bytes of one array that the longer of two launches moves at least: both of them move more than L2 holds, so that both keep as much dirty as they can
 ENOUGH = 96 << 20
+#: the same where loads and stores mix: DRAM's turnaround shows only when what L2 keeps dirty is little beside all that moves
+MIXED = 240 << 20
 #: waves of the longer launch at least, so that the first ones, whose requests all come at once, are behind in both; in a launch of so many times ENOUGH
 #: they do not count
 WAVES, AMPLE = 5, 1.5
