@@ -30,8 +30,8 @@ COPIED = 8 * MB
 PASSES = {"L2": 1024, "DRAM": 512}
 #: of which so many are simulated, and twice as many; the others take what one more takes between the two
 SIMULATED = 24
-#: and at least so many for each stage, so that what fills the pipeline at first does not count
-FILLED = 2
+#: and of large pieces as many as have so many bytes; but at least so many for each stage, so that what fills the pipeline at first does not count
+MOVED, FILLED = 384 * 1024, 2
 #: passes of a latency loop that are timed
 TIMED = 24
 
@@ -113,7 +113,7 @@ def _tma_bulk(p: Params) -> Simulation:
     """GB/s of bulk copies that one thread of a CTA issues on each of `sms` SMs."""
     place, ctas = p["from"], int(p["sms"])
     piece, stages = int(p["chunk_bytes"]), int(p["stages"])
-    passes, least = COPIED // piece, max(SIMULATED, FILLED * stages)
+    passes, least = COPIED // piece, max(min(SIMULATED, MOVED // piece), FILLED * stages)
 
     def simulate(spec: GpuSpec) -> float:
         def time(n: int) -> float:

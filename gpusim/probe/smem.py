@@ -73,7 +73,7 @@ def _shared_atomic(p: Params) -> Simulation:
     warps, words, step = p["warps"], p["distinct_addresses"], p["step_words"]
     in_a_bank = 32 // words * max(1, words * step // 32)
     kernel = _made(shared.atomics, *OPS[p["op"]])
-    return _loop(kernel, warps, ("iters", words, step), lambda c: c / (shared.ATOMICS * warps), max(2, 64 // in_a_bank))
+    return _loop(kernel, warps, ("iters", words, step), lambda c: c / (shared.ATOMICS * warps), max(2, 16 // in_a_bank))
 
 
 PATTERNS = ("one word", "32 words of one line", "own word per thread, coalesced", "random word")

@@ -16,6 +16,8 @@ Array = Any  # np.ndarray
 
 #: of an access that CTAs side by side repeat, so many times are counted, and later each of `EVERY`: loops share alike from step to step
 FIRST, EVERY = 4, 16
+#: of more sectors than these only those of one line in `EACH` are counted, which a hash picks
+MANY, EACH, _MIX = 1 << 16, 8, 0x9E3779B97F4A7C15
 
 
 class Meeting:
@@ -46,6 +48,9 @@ class Meeting:
     def _sharers(self, ctas: Array, sectors: Array) -> Array:
         """SMs that want it, for each sector, GPC and wave."""
         ctas, sectors = ctas.ravel(), sectors.ravel()
+        if len(sectors) > MANY:
+            picked = np.flatnonzero((sectors >> 2).astype(np.uint64) * np.uint64(_MIX) >> np.uint64(61) == 0)
+            ctas, sectors = (ctas[picked], sectors[picked]) if len(picked) else (ctas, sectors)
         low, span = int(sectors.min()), int(np.ptp(sectors)) + 1
         place = (ctas // self.slots * self.gpcs + self.gpc_of[ctas]) * span + (sectors - low)
         return np.unique(np.unique(place * self.sms + self.sm_of[ctas]) // self.sms, return_counts=True)[1]
