@@ -18,9 +18,9 @@ from typing import Any
 
 #: public name -> the module that holds it
 _HOMES = {
-    **dict.fromkeys(("jit", "Kernel"), "kernel"),
+    **dict.fromkeys(("jit", "Kernel", "JITFunction"), "kernel"),
     **dict.fromkeys(("Config", "autotune", "heuristics"), "tuning"),
-    **dict.fromkeys(("cdiv", "next_power_of_2", "constexpr_function"), "host"),
+    **dict.fromkeys(("cdiv", "next_power_of_2", "constexpr_function", "set_allocator"), "host"),
     "set_gpu": "host",
     "data_ptr": "addresses",
 }

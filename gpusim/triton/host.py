@@ -7,7 +7,7 @@ from typing import Any
 
 from gpusim.cuda.devices import set_gpu
 
-__all__ = ["cdiv", "constexpr_function", "next_power_of_2", "set_gpu"]
+__all__ = ["cdiv", "constexpr_function", "next_power_of_2", "set_allocator", "set_gpu"]
 
 
 def cdiv(x: int, y: int) -> int:
@@ -18,6 +18,10 @@ def cdiv(x: int, y: int) -> int:
 def next_power_of_2(n: int) -> int:
     """The least power of two that is not less than n."""
     return 1 << (int(n) - 1).bit_length() if n > 0 else 0
+
+
+def set_allocator(allocator: Callable[..., Any]) -> None:
+    """Descriptors that kernels make need no memory of the host here."""
 
 
 def constexpr_function(fn: Callable[..., Any]) -> Callable[..., Any]:

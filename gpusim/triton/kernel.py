@@ -172,6 +172,10 @@ def _seen(given: Any, bound: Bound) -> Any:
     return BlockPointer(pointer, shape, strides, (0,) * len(shape), block, True)
 
 
+#: the name under which scripts test for kernels
+JITFunction = Kernel
+
+
 def _plain(value: Any) -> Any:
     """Numbers of NumPy as numbers of Python."""
     import numpy as np

@@ -159,8 +159,8 @@ def shaped(x, out, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     tile = tl.reshape(tl.load(x + at), (ROWS, COLUMNS))
     left, right = tl.split(tl.reshape(tl.trans(tile), (COLUMNS, ROWS // 2, 2)))
     both = tl.interleave(right, left)
-    top = tl.sort(tl.ravel(both), descending=True)
-    tl.store(out + at, tl.where(tl.cumsum(top, 0) > 0, tl.flip(top) if False else top, 0.0))
+    top = tl.flip(tl.sort(tl.ravel(both)))
+    tl.store(out + at, tl.where(tl.cumsum(top, 0) > 0, top, 0.0))
 
 
 def test_shapes() -> None:
@@ -298,3 +298,15 @@ def test_every_function_of_the_language_can_be_named() -> None:
     assert tl.float32.ir == "fp32" and tl.math.exp2.name == "exp2"
     with pytest.raises(AttributeError):
         _ = tl.nonsense
+
+
+@triton.jit
+def swizzled(out, ROWS: tl.constexpr, COLUMNS: tl.constexpr, GROUP: tl.constexpr):
+    i, j = tl.swizzle2d(tl.program_id(0) // COLUMNS, tl.program_id(0) % COLUMNS, ROWS, COLUMNS, GROUP)
+    tl.store(out + i * COLUMNS + j, tl.program_id(0))
+
+
+def test_blocks_in_groups_of_rows() -> None:
+    out = np.zeros((5, 3), np.int32)
+    swizzled[(15,)](out, 5, 3, 2)
+    assert out.tolist() == [[0, 2, 4], [1, 3, 5], [6, 8, 10], [7, 9, 11], [12, 13, 14]]

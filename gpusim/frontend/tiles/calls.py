@@ -41,7 +41,7 @@ HANDLERS: dict[str, Callable[..., Any]] = {
     "expand_dims": shape_calls.expand_dims, "broadcast_to": shape_calls.broadcast_to, "broadcast": shape_calls.broadcast,
     "reshape": shape_calls.reshape, "view": shape_calls.reshape, "ravel": shape_calls.ravel, "permute": shape_calls.permute, "trans": shape_calls.trans,
     "join": shape_calls.join, "split": shape_calls.split, "interleave": shape_calls.interleave, "cat": shape_calls.cat, "gather": shape_calls.gather,
-    "sort": shape_calls.sort, "histogram": shape_calls.histogram,
+    "sort": shape_calls.sort, "histogram": shape_calls.histogram, "flip": shape_calls.flip, "swizzle2d": shape_calls.swizzle2d,
     **{fn: math_calls.floating(fn) for fn in _FLOATING.split()},
     "sqrt_rn": math_calls.floating("sqrt"), "sigmoid": math_calls.sigmoid, "abs": math_calls.absolute,
     "pow": math_calls.pair("pow"), "atan2": math_calls.pair("atan2"), "fmod": math_calls.pair("fmod"),

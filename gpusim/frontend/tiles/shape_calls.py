@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gpusim.frontend.tiles.accesses import sizes
+from gpusim.frontend.tiles.arith import binary
 from gpusim.frontend.tiles.context import Context
 from gpusim.frontend.tiles.tiles import broadcast as broadcast_tile
 from gpusim.frontend.tiles.tiles import mapped, tile
@@ -198,3 +199,27 @@ def histogram(ctx: Context, node: ast.AST, input: Any, num_bins: Any, mask: Any 
     if mask is not None:
         made = mapped(ctx, "where", (tile(ctx, mask, node), made, ctx.constant(-1, made.dtype)), made.dtype)
     return ctx.define(lambda dst: Histogram(dst, made.name, int(num_bins)), (int(num_bins),), "int32")
+
+
+def flip(ctx: Context, node: ast.AST, x: Any, dim: Any = None) -> Tile:
+    """The elements along an axis in reverse."""
+    made = tile(ctx, x, node)
+    axis = len(made.shape) - 1 if dim is None else int(dim) % len(made.shape)
+    last = made.shape[axis] - 1
+    steps = tuple(Const(-1) if a == axis and last else Const(0) for a in range(len(made.shape)))
+    places = tile(ctx, Lattice(made.shape, Const(last), steps), node)
+    return ctx.define(lambda dst: Take(dst, made.name, places.name, axis), made.shape, made.dtype)
+
+
+def swizzle2d(ctx: Context, node: ast.AST, i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any) -> tuple[Any, Any]:
+    """The place (i, j) of a grid of size_i rows in an order that goes through groups of size_g rows column by column."""
+
+    def of(op: str, a: Any, b: Any) -> Any:
+        return binary(ctx, op, a, b, node)
+
+    number = of("+", of("*", i, size_j), j)
+    in_group = of("*", size_g, size_j)
+    first = of("*", of("//", number, in_group), size_g)
+    height = of("min", of("-", size_i, first), size_g)
+    place = of("%", number, in_group)
+    return of("+", first, of("%", place, height)), of("//", place, height)

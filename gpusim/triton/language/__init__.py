@@ -37,6 +37,8 @@ def __getattr__(name: str) -> Any:
         return dtype(name)
     if name in _MODULES:
         return import_module(f"gpusim.triton.language.{name}")
+    if name == "libdevice":
+        return import_module("gpusim.triton.language.extra.libdevice")
     if name.startswith("__") or name not in names():
         raise AttributeError(f"module 'gpusim.triton.language' has no attribute '{name}'")
     value = Intrinsic(name)

@@ -8,5 +8,5 @@ from typing import Any
 
 def __getattr__(name: str) -> Any:
     if name in ("libdevice", "cuda"):
-        return import_module("gpusim.triton.language.extra.libdevice") if name == "libdevice" else import_module("gpusim.triton.language.extra")
+        return import_module(f"gpusim.triton.language.extra.{name}")
     raise AttributeError(f"module 'gpusim.triton.language.extra' has no attribute '{name}'")
