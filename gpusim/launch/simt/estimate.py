@@ -67,7 +67,7 @@ class Paths:
         return [shortened(self.paths[i], self._nodes(i), self.loops, caps) for i in which]
 
     def lines(self) -> int:
-        """Lines that the first CTA has in L1 when it comes back to the first of them, in another loop; 0 if it does not."""
+        """Lines that the first CTA touches in one loop and comes back to in another."""
         return returns(self.paths[0], self._nodes(0))
 
     def _nodes(self, i: int) -> list[Nodes]:

@@ -103,17 +103,15 @@ def _loop(path: WarpPath, at: int, stop: int, s: Shape) -> Loop:
 
 
 def returns(cta: CtaPath, parsed: Sequence[Nodes]) -> int:
-    """Lines of memory that the CTA touches, if its warps come back in one loop to lines of another; 0 if not. parsed: its warps, by `parse`."""
-    lines: set[int] = set()
-    back = False
+    """Lines of memory that warps of the CTA touch in one loop and come back to in another. parsed: its warps, by `parse`."""
+    back: set[int] = set()
     for warp, nodes in zip(cta.warps, parsed, strict=True):
         before: set[int] = set()
         for loop in (n for n in nodes if isinstance(n, Loop)):
             found = {sector >> 2 for at in _steps(loop) for touch in warp.touches[at] for sector in touch.sectors}
-            back = back or not before.isdisjoint(found)
+            back |= before & found
             before |= found
-        lines |= before
-    return len(lines) if back else 0
+    return len(back)
 
 
 def _steps(loop: Loop) -> Iterator[int]:
