@@ -216,3 +216,20 @@ def test_a_launch_lasts_until_l2_has_taken_in_its_stores() -> None:
     path = MemoryPath(m, Surroundings(active_sms=m.sms))
     sent = max(path.store(Touch(0, 32, tuple(range(16 * k, 16 * k + 16))), 0.0) for k in range(64))
     assert path.settled > sent
+
+
+@pytest.mark.parametrize("sectors, slots", [((0, 1, 2, 3), 4), ((0,), 2), ((0, 4, 8), 6), ((0, 1, 4), 4)])
+def test_a_sector_alone_in_its_line_takes_the_room_of_two_on_its_way_to_l2(sectors: tuple[int, ...], slots: int) -> None:
+    m = machine()
+    path = MemoryPath(m, Surroundings(active_sms=m.sms))
+    for i in range(100):
+        path.store(Touch(0, 32, tuple(s + 400 * i for s in sectors)), 0.0)
+    assert path.settled == pytest.approx(100 * slots * m.sms * m.sector / m.l2_write_rate, rel=0.01)
+
+
+def test_what_fills_up_sectors_written_in_part_takes_room_too() -> None:
+    m = machine()
+    path = MemoryPath(m, Surroundings(active_sms=m.sms, filled=0.5))
+    for i in range(100):
+        path.store(Touch(0, 32, (4 * i, 4 * i + 1, 4 * i + 2, 4 * i + 3), partial=4), 0.0)
+    assert path.settled == pytest.approx(100 * 6 * m.sms * m.sector / m.l2_write_rate, rel=0.01)

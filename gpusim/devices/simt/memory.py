@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -38,6 +39,7 @@ class Surroundings:
     works for a sector from there, and for one that is stored or changed; per_step: that its share of L2 works for a step of an atomic.
     received: number of an Access -> share of its requests that L2 receives, where those of several SMs merge. in_gpc: SMs that share its
     GPC's port to L2 with it. evicting: cycles that reads from DRAM wait on average for dirty lines to leave. l1_bytes: what shared memory leaves.
+    filled: sectors that are read from DRAM to fill up others, for each that a store writes in part.
     """
 
     sm: int = 0
@@ -50,6 +52,7 @@ class Surroundings:
     evicting: float = 0.0
     in_gpc: int = 1
     l1_bytes: int = 128 * 1024
+    filled: float = 0.0
 
 
 def _size_of_gpc(machine: Machine, sm: int) -> int:
@@ -60,6 +63,15 @@ def _size_of_gpc(machine: Machine, sm: int) -> int:
         if sm < last:
             return size
     raise GpusimError(f"SM {sm}; {machine.name} has {machine.sms}")
+
+
+def _single(sectors: Sequence[int]) -> int:
+    """Lines of which only one of these sectors is asked for."""
+    lines = [s >> 2 for s in sectors]
+    different = len(set(lines))
+    if different == len(lines):
+        return different
+    return sum(number == 1 for number in Counter(lines).values()) if different > 1 else 0
 
 
 class MemoryPath:
@@ -88,7 +100,7 @@ class MemoryPath:
         self.received = around.received
         self.per_request = share / simt.l2_request_rate
         self.per_written = sector / machine.store_rate
-        self.per_partial = self.per_taken = share * sector / machine.l2_write_rate
+        self.per_taken, self.filled = share * sector / machine.l2_write_rate, around.filled
         self.write_room = 4000.0
         self.changing = CrowdedServer(0.0)
         self.per_step = around.per_step or share / simt.atomic_rate
@@ -143,11 +155,13 @@ class MemoryPath:
         return done + max(self.spread * (tail(piece) - 1.0) + self.behind[level] for piece, level in cold.items())
 
     def store(self, touch: Touch, t: float) -> float:
-        """The time at which the store has left the SM. L2 takes in what is stored and what comes from DRAM at one rate, that both share, and what is written
-        back takes DRAM's time: either holds the SM up only when `write_room` cycles of it wait. A sector that is written in part takes more room."""
+        """The time at which the store has left the SM. L2 takes in what is stored and what comes from DRAM at one rate, that both share: also what fills up
+        sectors that were written in part. What is written back takes DRAM's time. Either holds the SM up only when `write_room` cycles of it wait. A sector
+        alone in its line takes the room of two."""
         self.l1.write(touch.sectors, not touch.partial)
-        sent = self.out.book(t, len(touch.sectors) * self.per_written + touch.partial * self.per_partial)
-        sent = max(sent, self.taken_in.book(t, (len(touch.sectors) + touch.partial) * self.per_taken) - self.write_room)
+        slots = len(touch.sectors) + _single(touch.sectors)
+        sent = self.out.book(t, len(touch.sectors) * self.per_written)
+        sent = max(sent, self.taken_in.book(t, (slots + touch.partial * self.filled) * self.per_taken) - self.write_room)
         if self.per_stored:
             sent = max(sent, self.dram.book(t, len(touch.sectors) * self.per_stored) - self.write_room)
         return sent

@@ -178,7 +178,7 @@ def assemble(begun: Begun, passed: Passed, timeline: bool, without: tuple[str, .
     code, machine, geometry = ready.code, ready.machine, ready.geometry
     counted = count(code, passed.counts)
     moved, foreign, asked = ablate_traffic(*_moved(begun, passed, counted), without)
-    costs = cost(moved, foreign, counted, machine)
+    costs = cost(moved, foreign, counted, int(passed.counts.partial.sum()), machine)
     sms = _timed(begun, passed, asked, costs, counted["instructions"] / geometry.ctas, timeline)
     counters = counted | traffic(counted, [(s.run, s.scale) for s in sms], moved, foreign, machine)
     bounds = limits(counters, machine, ready.spec, geometry.ctas)

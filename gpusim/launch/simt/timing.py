@@ -41,6 +41,7 @@ class Bench:
     received: Mapping[int, float]
     evicting: float
     in_gpc: int
+    filled: float
 
     @property
     def l1_bytes(self) -> int:
@@ -60,6 +61,7 @@ class Bench:
             received=self.received,
             evicting=self.evicting,
             in_gpc=self.in_gpc,
+            filled=self.filled,
             l1_bytes=self.l1_bytes,
         )
         room = Room(min(held.limits["CTA slots"], held.limits["shared memory"]), warps_per_subcore(held.registers_per_thread, self.ready.spec))
@@ -78,7 +80,7 @@ def bench(ready: Ready, sm: int, paths: Sequence[CtaPath], asked: Mapping[int, M
     in_gpc = max(1, int(np.count_nonzero(gpc_of[busy] == gpc_of[sm])))
     reads = dram_sectors(asked, [p.cta for p in paths]) * ctas / len(paths)
     per_read, per_stored, per_step = (active * part for part in cost.split(reads))
-    return Bench(ready, sm, active, asked, per_read, per_stored, per_step, cost.received, cost.evicting, in_gpc)
+    return Bench(ready, sm, active, asked, per_read, per_stored, per_step, cost.received, cost.evicting, in_gpc, cost.filled)
 
 
 def tracks(run: SmRun, sm: int, subcores: int) -> tuple[Track, ...]:

@@ -79,7 +79,7 @@ def _asked(moved: Moved, foreign: Foreign, machine: Machine) -> tuple[Bytes, Byt
 class Cost:
     """What the launch's traffic costs the chip. changed: sectors stored or changed by atomics; steps: of atomics; hot: cycles of the slice of L2 that
     has most of them; received: see `Moved`; evicting: that reads from DRAM wait on average because they
-    take the place of dirty lines."""
+    take the place of dirty lines; filled: sectors read to fill up others, for each that is written in part."""
 
     dram: DramTime
     changed: int
@@ -87,6 +87,7 @@ class Cost:
     hot: float
     received: Mapping[int, float]
     evicting: float
+    filled: float
 
     def split(self, reads: float) -> tuple[float, float, float]:
         """Cycles of the chip for each of `reads` sectors that are read from DRAM, for each sector that is changed, for each step of an atomic."""
@@ -97,10 +98,12 @@ class Cost:
         return per_read, per_changed, self.hot / self.steps if self.steps else 0.0
 
 
-def cost(moved: Moved, foreign: Foreign, counted: Counters, machine: Machine) -> Cost:
+def cost(moved: Moved, foreign: Foreign, counted: Counters, partly: int, machine: Machine) -> Cost:
+    """partly: sectors that stores write in part, each time."""
     changed = sum(counted.get(name, 0) for name in ("l1_store_sectors", "global_atomic_sectors", "global_red_sectors"))
     hot = max(moved.hottest / machine.simt.atomic_step, moved.atomics / machine.simt.atomic_rate)
-    return Cost(dram_time(moved, foreign, machine), changed, moved.atomics, hot, moved.received, foreign.share * machine.evict_latency)
+    filled = moved.back.fills / partly if partly else 0.0
+    return Cost(dram_time(moved, foreign, machine), changed, moved.atomics, hot, moved.received, foreign.share * machine.evict_latency, filled)
 
 
 def traffic(counted: Counters, runs: Iterable[tuple[SmRun, float]], moved: Moved, foreign: Foreign, machine: Machine) -> Counters:
