@@ -43,6 +43,7 @@ def run(
     data: str = "random",
     exact: bool = False,
     without: Sequence[str] = (),
+    timeline: bool = False,
 ) -> Report:
     """Simulate one launch of `program` and report its time and traffic.
 
@@ -54,10 +55,10 @@ def run(
     without: costs to take away from the machine, such as ["bank-conflicts", "l2-misses"], or ["all"]: `report.saved` says what each of them saves.
 
     Programs of tiles: inputs are tensor name -> array of the tensor's shape; if given, the values are computed as well and stand in
-    `report.values`. CUDA kernels: grid, block and cluster are integers or up to three of them, args the arguments in order, shared the bytes of
-    dynamic shared memory, cluster the blocks that run side by side and reach each other's shared memory, registers those of a thread (None:
-    estimated). Arrays hold the results afterwards, also in `report.values`; with values=False they stay as they are, and only what time and
-    counters need is computed.
+    `report.values`; timeline: keep what `report.plot_timeline()` draws. CUDA kernels: grid, block and cluster are integers or up to three of
+    them, args the arguments in order, shared the bytes of dynamic shared memory, cluster the blocks that run side by side and reach each
+    other's shared memory, registers those of a thread (None: estimated). Arrays hold the results afterwards, also in `report.values`; with
+    values=False they stay as they are, and only what time and counters need is computed.
     Triton kernels: grid, and args in their order or by name ({"x": x, "n": n, "BLOCK": 1024, "num_warps": 8}).
     Raises GpusimError for what the device cannot do, and for what the sanitizer finds.
     """
@@ -73,7 +74,7 @@ def run(
         return _run_simt(program, inputs, args, (grid, block, shared), How(load_gpu(gpu), registers, options), values, cluster)
     _only_for_kernels(grid=grid, block=block, args=args or None, shared=shared or None, registers=registers, cluster=None if cluster == 1 else cluster)
     spec = load_spec(gpu)
-    done = simulate(program, spec, **options.for_launch())
+    done = simulate(program, spec, **options.for_launch(), **({"timeline": True} if timeline else {}))
     if inputs is None:
         return Report(done, spec)
     from gpusim.interp.tile import compute

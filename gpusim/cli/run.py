@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpusim.cli import simt
-from gpusim.cli.files import check_writable, write_text
+from gpusim.cli.files import check_picture, check_writable, write_text
 from gpusim.cli.kernels import Kernel, options, with_options
 from gpusim.cli.options import L2, Clock, Data, Exact, Launch, Without, costs
 from gpusim.kernels import KERNELS
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from gpusim.report.program import ProgramReport
     from gpusim.report.report import Report
 
+Timeline = Annotated[str | None, typer.Option("--timeline", metavar="FILE", help="Draw what SMs or cores did when (.png, .svg, .pdf).")]
 Json = Annotated[str | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON; - is stdout, and nothing else is printed there.")]
 
 
@@ -47,17 +48,19 @@ def _command(kernel: Kernel) -> Any:
         without: Without = "",
         values: Annotated[bool, typer.Option("--values", help="Also compute the values and print their error against NumPy.")] = False,
         json: Json = None,
+        timeline: Timeline = None,
         verbose: Annotated[bool, typer.Option("--verbose", help="Also print every counter with its name in Nsight Compute.")] = False,
     ) -> None:
         from gpusim import api
         from gpusim.report.data import json_text
 
         check_writable(json, "--json")
+        check_picture(timeline, "--timeline")
         program = kernel(**given)
         if isinstance(program, tuple):
             print(_launches(program, gpu, l2=l2, launch=launch, clock=clock, data=data, exact=exact, json=json), file=sys.stderr if json == "-" else sys.stdout)
             return
-        report = api.run(program, gpu, l2=l2, launch=launch, clock=clock, data=data, exact=exact, without=costs(without))
+        report = api.run(program, gpu, l2=l2, launch=launch, clock=clock, data=data, exact=exact, without=costs(without), timeline=timeline is not None)
         options = {"gpu": gpu, "l2": l2, "launch": launch, "clock": clock, "data": data, "exact": exact, "without": without}
         out = sys.stderr if json == "-" else sys.stdout
         print(_text(report, given, options, verbose), file=out)
@@ -67,6 +70,9 @@ def _command(kernel: Kernel) -> Any:
             write_text(json, json_text(report))
         if values:
             print(_values(program), file=out)
+        if timeline is not None:
+            report.plot_timeline(timeline)
+            print(f"wrote {timeline}", file=out)
 
     return run
 

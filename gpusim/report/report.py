@@ -240,6 +240,12 @@ class Report:
 
         return plot_divergence(self.run, path, warps=warps, cycles=cycles)
 
+    def plot_timeline(self, path: str | Path | None = None, *, lanes: int = 24, cycles: tuple[float, float] | None = None) -> Figure:
+        """What SMs or cores did when, of a program of tiles; see `report.timeline.plot_timeline`. Needs a run with timeline=True."""
+        from gpusim.report.timeline import plot_timeline
+
+        return plot_timeline(self.run, path, lanes=lanes, cycles=cycles)
+
     def trace(self, path: str | Path) -> None:
         """Write the timeline of the timed warps to `path` as Chrome's JSON, for Perfetto. Needs a run with timeline=True."""
         from gpusim.report.simt_trace import write_trace

@@ -29,7 +29,8 @@ class Step(NamedTuple):
 
 @dataclass(slots=True)
 class Core:
-    """steps: of this core, in order. buffers: of an input block. time: where the core is; marks: the ends of its steps, if they are kept."""
+    """steps: of this core, in order. buffers: of an input block. time: where the core is. keep: whether `spans` gets (reason, step, begin, end) of all
+    copies and of the work between them."""
 
     number: int
     steps: Sequence[Step]
@@ -43,7 +44,7 @@ class Core:
     waited_out: float = 0.0
     arrivals: deque[float] = field(default_factory=deque)
     outs: deque[float] = field(default_factory=deque)
-    marks: list[float] = field(default_factory=list)
+    spans: list[tuple[str, int, float, float]] = field(default_factory=list)
     keep: bool = False
 
     @property
@@ -61,17 +62,20 @@ class Core:
             start = ready
         step = steps[at]
         self.time = start + step.work + step.overhead
+        if self.keep:
+            self.spans.append(("compute", at, start, self.time))
         if step.written:
             self._hand_over(step.written)
         self.at = at + 1
-        if self.keep:
-            self.marks.append(self.time)
 
     def _ask(self, last: int) -> None:
         """Request the input blocks of all steps up to `last`."""
         while self.asked <= last:
             size = self.steps[self.asked].read
-            self.arrivals.append(self.memory.book(self.time, size) + self.latency if size else 0.0)
+            ready = self.memory.book(self.time, size) + self.latency if size else 0.0
+            self.arrivals.append(ready)
+            if self.keep and size:
+                self.spans.append(("copy_in", self.asked, self.time, ready))
             self.asked += 1
 
     def _hand_over(self, size: float) -> None:
@@ -80,7 +84,10 @@ class Core:
             if free > self.time:
                 self.waited_out += free - self.time
                 self.time = free
-        self.outs.append(self.memory.book(self.time, size) + self.latency)
+        done = self.memory.book(self.time, size) + self.latency
+        self.outs.append(done)
+        if self.keep:
+            self.spans.append(("copy_out", self.at, self.time, done))
 
     def finish(self) -> None:
         """Wait until the last output block has been written."""

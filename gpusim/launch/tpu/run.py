@@ -47,7 +47,8 @@ def simulate_tpu(
     leftover: float = 0.0,
     data: str = "random",
 ) -> Run:
-    """One launch of `program` on all cores of `spec`. launch: the host's overhead "out" or "in". timeline: keep the end of every step.
+    """One launch of `program` on all cores of `spec`. launch: the host's overhead "out" or "in". timeline: keep the copies and the work of
+    every step.
 
     Every step is simulated, so `exact` changes nothing. l2 can only be "cold" and `without` empty: GpusimError. So it is for what a TPU cannot do.
     """
@@ -57,10 +58,18 @@ def simulate_tpu(
     m = resolve_tpu(spec, _mhz(clock_mhz, spec))
     lowered = lower_tpu(program, m)
     timed = time(lowered, m, timeline)
+    run_ = _run(program, spec, lowered, timed, m, (launch, timeline))
+    check_laws(run_)
+    return run_
+
+
+def _run(program: Program, spec: TpuSpec, lowered: TpuLowered, timed: Timed, m: TpuMachine, options: tuple[str, bool]) -> Run:
+    """The facts for the report. options: launch, timeline."""
+    launch, timeline = options
     counters = _counters(timed)
     cycles = timed.end + m.launch_start + (m.launch_overhead if launch == "in" else 0.0)
     picoseconds = round(cycles / m.clock_hz * 1e12)
-    run_ = Run(
+    return Run(
         gpu=spec.name,
         kernel=program.name,
         params=program.params | ({"stages": lowered.buffers} if "stages" in program.params else {}),
@@ -80,8 +89,6 @@ def simulate_tpu(
         notes=_notes(lowered),
         digest=digest(program, spec, ("cold", launch, m.clock_hz), counters, picoseconds),
     )
-    check_laws(run_)
-    return run_
 
 
 def _mhz(clock: Clock, spec: TpuSpec) -> float | None:
@@ -164,7 +171,8 @@ def _notes(lowered: TpuLowered) -> tuple[str, ...]:
 
 
 def _timeline(timed: Timed) -> tuple[Span, ...]:
-    return tuple(Span(c.number, i, a, b, "step") for c in timed.cores for i, (a, b) in enumerate(zip([0.0, *c.marks], c.marks, strict=False)))
+    """Copies in, work and copies out of every step; a span's `cta` is the step."""
+    return tuple(Span(core.number, step, a, b, reason) for core in timed.cores for reason, step, a, b in core.spans)
 
 
 __all__ = ["Timed", "simulate_tpu", "time"]
