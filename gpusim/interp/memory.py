@@ -47,6 +47,8 @@ class Memory:
     def _boxes(self, box: Box, origin: list[Any], blocks: np.ndarray, other: float, limits: Sequence[Any]) -> np.ndarray:
         self._guard(box, origin, blocks)
         array = self.arrays[box.tensor]
+        if len(blocks) == 1 and box.tensor not in self.written:
+            return _single(array, box, origin, other, limits)
         result: np.ndarray | None = None
         for rows, spans in parts(origin, box.shape, _ends(limits, array.shape), len(blocks)):
             index, extent = _windows(origin, spans, rows)
@@ -65,6 +67,10 @@ class Memory:
         self._guard(box, origin, blocks)
         tiles = _from_tile(box, tiles)
         array = self.arrays[box.tensor]
+        if len(blocks) == 1 and box.tensor not in self.written:
+            there, part = _clipped(box, origin, _ends(limits, array.shape))
+            array[there] = tiles[0][part]
+            return
         for rows, spans in parts(origin, box.shape, _ends(limits, array.shape), len(blocks)):
             index, extent = _windows(origin, spans, rows)
             inside = tiles[(rows, *(slice(*s) for s in spans))]
@@ -131,6 +137,31 @@ class Memory:
 def _ends(limits: Sequence[Any], shape: tuple[int, ...]) -> Sequence[Any]:
     """For each dimension where accesses end."""
     return [n if limit is None else np.minimum(limit, n) for limit, n in zip(limits, shape, strict=True)] if limits else shape
+
+
+def _clipped(box: Box, origin: list[Any], ends: Sequence[Any]) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """Of one block's box what lies in memory, and where that is in the box."""
+    there, inside = [], []
+    for start, extent, end in zip(map(_number, origin), box.shape, map(_number, ends), strict=True):
+        low, high = max(start, 0), max(min(start + extent, end), start, 0)
+        there.append(slice(low, max(high, low)))
+        inside.append(slice(low - start, max(high, low) - start))
+    return tuple(there), tuple(inside)
+
+
+def _number(value: Any) -> int:
+    return int(value.reshape(-1)[0]) if isinstance(value, np.ndarray) else int(value)
+
+
+def _single(array: np.ndarray, box: Box, origin: list[Any], other: float, limits: Sequence[Any]) -> np.ndarray:
+    """The box of one block, a copy: what a cut of memory shows may change later."""
+    there, inside = _clipped(box, origin, _ends(limits, array.shape))
+    found: np.ndarray = array[there]
+    if found.shape == box.shape:
+        return found.copy()[np.newaxis]
+    made = _filled(box, 1, other, array.dtype)
+    made[0][inside] = found
+    return made
 
 
 def _to_tile(box: Box, boxes: np.ndarray) -> np.ndarray:

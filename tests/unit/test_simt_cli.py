@@ -202,3 +202,25 @@ def test_grids_and_blocks() -> None:
     for text in ("64x", "a", "1,2,3,4", "-1", "1.5"):
         with pytest.raises(GpusimError, match="--grid"):
             parse_extents(text, "--grid")
+
+
+TILES = """import gpusim.triton as triton
+import gpusim.triton.language as tl
+
+
+@triton.jit
+def scale(x, n, by, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(x + at, by * tl.load(x + at, mask=at < n), mask=at < n)
+"""
+
+
+def test_a_kernel_in_tritons_spelling_runs_from_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "tiles.py"
+    file.write_text(TILES)
+    command = ["run", f"{file}:scale", "--args", "x=f32[5000]:ones n=5000 by=2.0 BLOCK=1024 num_warps=8", "--grid"]
+    assert main([*command, "cdiv(n, BLOCK)"]) == 0
+    out = capsys.readouterr().out
+    assert "5 CTAs" in out and "a CTA has 8 warps" in out
+    assert main([*command, "cdiv(m, BLOCK)"]) == 2
+    assert "is no grid: 'm'" in capsys.readouterr().err

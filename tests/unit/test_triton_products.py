@@ -107,3 +107,12 @@ def test_an_address_of_nothing_is_told() -> None:
     sizes, strides = np.array([[64, 64, 32]], np.int32), np.array([[32, 64, 64]], np.int32)
     with pytest.raises(GpusimError, match="there is no array at the address 4096"):
         products.grouped_matmul[(1,)](nothing, nothing, nothing, sizes, strides, 1, 1, 64, 64, 32)
+
+
+def test_operations_of_products_are_counted_where_trips_are_known() -> None:
+    a, b, c = half(128, 64), half(64, 128), np.zeros((128, 128), np.float16)
+    made = products.matmul.fn.program(a, b, c, 128, 128, 64, 64, 1, 128, 1, 128, 1, 64, 64, 32, 8, "", grid=(4,))
+    assert made.flops == 2 * 128 * 128 * 64
+    q = half(1, 1, 256, 64)
+    causal = products.attention.program(0.5, np.zeros(256, np.float32), 1, 1, q, q.copy(), q.copy(), q.copy(), 256, 64, 64, 64, 3, grid=(4, 1))
+    assert causal.flops == (1 + 2 + 3 + 4) * 2 * 2 * 64 * 64 * 64

@@ -11,6 +11,7 @@ from gpusim.frontend.tiles.columns import as_columns
 from gpusim.frontend.tiles.context import Context, Frame
 from gpusim.frontend.tiles.expressions import evaluate
 from gpusim.frontend.tiles.inline import constants, plain, source_of
+from gpusim.frontend.tiles.operations import products
 from gpusim.frontend.tiles.ranges import Ranges
 from gpusim.frontend.tiles.returns import with_one_end
 from gpusim.frontend.tiles.statements import block
@@ -50,7 +51,7 @@ def translate(
     made = Program(source.tree.name, tensors, grid, transposed_loads(in_variables(body)), warps, params or {})
     if not any(isinstance(op, Dot) for op in walk(made.body)):
         return made
-    return replace(made, body=as_columns(made.body, tile_types(made)))
+    return replace(made, body=as_columns(made.body, tile_types(made)), flops=products(made))
 
 
 def _arrays(arguments: Mapping[str, Any]) -> tuple[Array, ...]:
