@@ -39,6 +39,16 @@ def _gpc_rate(bench: Bench) -> float:
     return fmean(between)
 
 
+def _gpc_total(bench: Bench) -> float:
+    """B/cycle of the fewest SMs that no longer get what one alone gets: small grids begin with SMs of one GPC."""
+    points = [r for r in bench.records.points("bandwidth/l2_read_vs_sms", CLK_SM) if r.number("footprint") >= DISTINCT]
+    limited = [(r.number("sms"), r.value) for r in points if r.value < HELD * _sm_rate(bench)]
+    if not limited:
+        raise Missing("no SM count of bandwidth/l2_read_vs_sms at which a GPC limits")
+    fewest = min(sms for sms, _ in limited)
+    return fewest * fmean(value for sms, value in limited if sms == fewest)
+
+
 def _l2_read(bench: Bench) -> float:
     """B/s of all SMs, each with a slice of its own that fits."""
     points = bench.records.points("bandwidth/l2_read", CLK_SM, pattern="own slice per SM")
@@ -235,6 +245,7 @@ ROWS: tuple[Row, ...] = (
     Row("sm.store_bytes_per_cycle", "bandwidth/stream_vs_ctas", "write, one CTA, at the SM clock", _store_rate, digits),
     Row("l2.capacity", "device", "l2CacheSize", lambda b: b.records.of_device("l2CacheSize"), whole),
     Row("chip.gpc_bytes_per_cycle_per_sm", "bandwidth/l2_read_vs_sms", "from 8 MiB: mean where neither one SM's rate nor the chip's limits", _gpc_rate, digits),
+    Row("chip.gpc_bytes_per_cycle", "bandwidth/l2_read_vs_sms", "from 8 MiB: all bytes of the fewest SMs that get less than one alone", _gpc_total, digits),
     Row("l2.halves", "latency/staircase", "capacity over the footprint at which an SM begins to miss, at most 2", _halves, whole),
     Row("l2.usable", "latency/staircase", "footprint at which an SM begins to miss, over capacity / halves", _usable, digits),
     Row("l2.hit_latency", "latency/l2_hit_mean_by_sm", "mean of the SMs", _near, whole),

@@ -78,7 +78,7 @@ ABLATIONS: dict[str, Ablation] = {
     ),
     "l2-bandwidth": Ablation(
         "L2 and the ways to it move any number of bytes at once",
-        fields=_all(UNLIMITED, "l2_read_rate", "l2_write_rate", "gpc_rate_per_sm", "fill_rate", "store_rate"),
+        fields=_all(UNLIMITED, "l2_read_rate", "l2_write_rate", "gpc_rate_per_sm", "gpc_rate", "fill_rate", "store_rate"),
         threads=(("l2_request_rate", UNLIMITED), ("l2_wait", 0.0)),
     ),
     "atomics": Ablation(

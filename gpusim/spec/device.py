@@ -55,6 +55,9 @@ class Chip(Part):
     sms_per_tpc: Count = Field(description="SMs that share a TPC and get consecutive blocks")
     gpcs_dealt_first: Annotated[int, Field(ge=0)] = Field(description="leading GPCs that a small grid fills before the others share the rest evenly")
     gpc_bytes_per_cycle_per_sm: BytesPerCycle = Field(description="read data L2 delivers into one GPC, distinct lines, for each of its SMs")
+    gpc_bytes_per_cycle: Annotated[float, Plain, Field(ge=0)] = Field(
+        default=0.0, description="the same of threads' loads, bytes a cycle into the whole GPC; 0: as much as its SMs together"
+    )
     merge_requests: Count = Field(description="SMs of one GPC whose requests for a line in flight are served by one L2 request (1: none)")
     merge_window: Cycles = Field(description="how long after an L2 hit was requested another SM of the GPC may still join it, without queueing")
     merge_together: Fraction = Field(description="share of the requests that could merge which do, while CTAs run in step (thread kernels)")

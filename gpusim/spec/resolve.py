@@ -110,6 +110,7 @@ class Machine:
     sms_per_tpc: int
     gpcs_dealt_first: int
     gpc_rate_per_sm: float
+    gpc_rate: float
     merge_requests: int
     merge_window: float
     merge_together: float
@@ -241,6 +242,7 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         sms_per_tpc=spec.chip.sms_per_tpc,
         gpcs_dealt_first=spec.chip.gpcs_dealt_first,
         gpc_rate_per_sm=spec.chip.gpc_bytes_per_cycle_per_sm,
+        gpc_rate=spec.chip.gpc_bytes_per_cycle,
         merge_requests=spec.chip.merge_requests,
         merge_window=spec.chip.merge_window,
         merge_together=spec.chip.merge_together,

@@ -55,14 +55,13 @@ class Surroundings:
     filled: float = 0.0
 
 
-def _size_of_gpc(machine: Machine, sm: int) -> int:
-    """SMs of the GPC that `sm` belongs to."""
-    last = 0
-    for size in machine.gpc_sms:
-        last += size
-        if sm < last:
-            return size
-    raise GpusimError(f"SM {sm}; {machine.name} has {machine.sms}")
+def _gpc_rate(machine: Machine, sm: int) -> float:
+    """Bytes a cycle into the GPC that `sm` belongs to, with all groups of SMs in it that are dealt apart."""
+    if sm >= machine.sms:
+        raise GpusimError(f"SM {sm}; {machine.name} has {machine.sms}")
+    groups = list(zip(machine.gpc_number, machine.gpc_sms, strict=True))
+    mine = [number for number, size in groups for _ in range(size)][sm]
+    return machine.gpc_rate or machine.gpc_rate_per_sm * sum(size for number, size in groups if number == mine)
 
 
 def _single(sectors: Sequence[int]) -> int:
@@ -95,7 +94,7 @@ class MemoryPath:
         self.l2 = CrowdedServer(simt.l2_wait)
         self.dram = CrowdedServer(simt.dram_wait, share)
         self.out, self.taken_in = CrowdedServer(0.0), CrowdedServer(0.0, share)
-        port = around.in_gpc * sector / (machine.gpc_rate_per_sm * _size_of_gpc(machine, around.sm))
+        port = around.in_gpc * sector / _gpc_rate(machine, around.sm)
         self.per_filled, self.per_sector = sector / machine.fill_rate, max(port, share * sector / machine.l2_read_rate)
         self.received = around.received
         self.per_request = share / simt.l2_request_rate

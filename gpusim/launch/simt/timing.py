@@ -75,7 +75,7 @@ def bench(ready: Ready, sm: int, paths: Sequence[CtaPath], asked: Mapping[int, M
     """For an SM whose CTAs are like `paths`."""
     ctas = ready.geometry.ctas
     active = min(ready.machine.sms, ctas)
-    gpc_of = np.repeat(np.arange(len(ready.machine.gpc_sms)), ready.machine.gpc_sms)
+    gpc_of = np.repeat(np.array(ready.machine.gpc_number), ready.machine.gpc_sms)
     busy = np.unique(placement(ready.machine, min(ctas, ready.slots), ready.held.ctas_per_sm))
     in_gpc = max(1, int(np.count_nonzero(gpc_of[busy] == gpc_of[sm])))
     reads = dram_sectors(asked, [p.cta for p in paths]) * ctas / len(paths)
