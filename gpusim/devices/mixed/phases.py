@@ -44,6 +44,11 @@ class Multiply:
     shared: float
     instructions: float
 
+    @property
+    def each(self) -> float:
+        """Cycles of one instruction."""
+        return self.cycles / self.instructions
+
 
 @dataclass(frozen=True, slots=True)
 class WaitMultiply:

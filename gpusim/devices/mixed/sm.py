@@ -1,7 +1,8 @@
 """CTAs of one SM in their loops, side by side: how long a step takes, and where the time goes.
 
-Warpgroups share pipes as fluids: work that asks for more of a pipe than there is slows down all that use it, and products take turns so quickly that
-each of n warpgroups has an nth of the tensor core (measured: in turn, not first come first served; KER 2.3). Time jumps from event to event.
+Warpgroups share pipes as fluids: work that asks for more of a pipe than there is slows down all that use it, and products take turns so quickly, an
+instruction of each, that a warpgroup's share of the tensor core is that of its instruction's length (in turn, not first come first served; KER 2.3).
+Time jumps from event to event.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ class Steady:
 class Agent:
     """One warpgroup: the phase it is in, and what it has under way."""
 
-    __slots__ = ("cta", "at", "step", "state", "since", "reason", "wake", "left", "slow", "tensor", "product", "done", "landing", "loaded", "marks", "life")
+    __slots__ = ("cta", "at", "step", "state", "since", "reason", "wake", "left", "slow", "queue", "tensor", "done", "landing", "loaded", "marks", "life")
 
     def __init__(self, cta: int, wake: float) -> None:
         self.cta, self.at, self.step, self.state = cta, 0, 0, SLEEPING
         self.since, self.reason, self.wake = 0.0, LONG, wake
         self.left = self.slow = self.tensor = self.done = self.loaded = 0.0
-        self.product: Multiply | None = None
+        self.queue: list[Multiply] = []
         self.landing: list[float] = []
         self.marks: list[float] = []
         self.life = [0.0] * len(REASONS)
@@ -52,6 +53,10 @@ class Agent:
 RUNS = 4
 #: cycles within which CTAs begin their loops
 APART = 3000.0
+
+
+#: agents with products under way, each with its share of the tensor core
+Turns = list[tuple[Agent, float]]
 
 
 def steady(body: Sequence[Phase], machine: Machine, ctas: int, groups: int, steps: int, missing: float) -> Steady:
@@ -74,8 +79,8 @@ class _Sm:
 
     def run(self) -> Steady:
         while any(a.state != ENDED for a in self.agents):
-            multiplying = [a for a in self.agents if a.tensor > 0]
-            beside = sum(a.product.share for a in multiplying if a.product) / len(multiplying) if multiplying else 0.0
+            multiplying = self._turns()
+            beside = sum(a.queue[0].share * turn for a, turn in multiplying)
             working = self._speeds(beside)
             pace = self._pace(multiplying, working)
             self._advance(self._until(working, multiplying, pace), working, multiplying, pace, beside)
@@ -86,6 +91,12 @@ class _Sm:
         return Steady(mean / self.ctas, tuple(s / whole for s in spans))
 
     # rates
+
+    def _turns(self) -> Turns:
+        """Agents with products under way, and the share of the tensor core that each has."""
+        found = [a for a in self.agents if a.queue]
+        whole = sum(a.queue[0].each for a in found)
+        return [(a, a.queue[0].each / whole) for a in found]
 
     def _speeds(self, beside: float) -> list[tuple[Agent, float]]:
         """Agents with vector work, and the share of it that each does in a cycle."""
@@ -106,7 +117,7 @@ class _Sm:
             found.append((a, 1.0 / (length * crowd * a.slow)))
         return found
 
-    def _pace(self, multiplying: list[Agent], working: list[tuple[Agent, float]]) -> float:
+    def _pace(self, multiplying: Turns, working: list[tuple[Agent, float]]) -> float:
         """How fast the tensor core works: it shares the register file with dense FMA work, and the ports of shared memory with data that arrive."""
         while self.fills and self.fills[0][1] <= self.now + SAME:
             self.fills.pop(0)
@@ -115,7 +126,7 @@ class _Sm:
         pace = max(LEAST, 1.0 - sum(speed * self._work(a).stolen for a, speed in working))
         if not self.fills or self.fills[0][0] > self.now + SAME:
             return pace
-        ports = sum(a.product.shared for a in multiplying if a.product) / len(multiplying)
+        ports = sum(a.queue[0].shared * turn for a, turn in multiplying)
         return pace / max(1.0, ports + self.machine.fill_rate / self.machine.shared_rate)
 
     def _work(self, a: Agent) -> Busy:
@@ -125,10 +136,10 @@ class _Sm:
 
     # time
 
-    def _until(self, working: list[tuple[Agent, float]], multiplying: list[Agent], pace: float) -> float:
+    def _until(self, working: list[tuple[Agent, float]], multiplying: Turns, pace: float) -> float:
         """Cycles until something changes."""
         ends = [a.left / speed for a, speed in working]
-        ends += [a.tensor * len(multiplying) / pace for a in multiplying]
+        ends += [a.tensor / turn / pace for a, turn in multiplying]
         ends += [a.wake - self.now for a in self.agents if a.state == SLEEPING]
         if self.fills:
             ends.append(self.fills[0][0] - self.now if self.fills[0][0] > self.now + SAME else self.fills[0][1] - self.now)
@@ -137,14 +148,14 @@ class _Sm:
         return max(0.0, min(ends, default=0.0))
 
     def _outstanding(self) -> float:
-        return sum(a.tensor / a.product.cycles * a.product.instructions for a in self.agents if a.tensor > 0 and a.product)
+        return sum(a.tensor / a.queue[0].each + sum(m.instructions for m in a.queue[1:]) for a in self.agents if a.queue)
 
-    def _room_in(self, multiplying: list[Agent], pace: float) -> float:
+    def _room_in(self, multiplying: Turns, pace: float) -> float:
         """Cycles until the next instruction leaves the queue."""
-        speed = sum(a.product.instructions / a.product.cycles for a in multiplying if a.product) / max(1, len(multiplying)) * pace
+        speed = sum(turn / a.queue[0].each for a, turn in multiplying) * pace
         return min(1.0 / speed, FOREVER) if speed else 0.0
 
-    def _advance(self, dt: float, working: list[tuple[Agent, float]], multiplying: list[Agent], pace: float, beside: float) -> None:
+    def _advance(self, dt: float, working: list[tuple[Agent, float]], multiplying: Turns, pace: float, beside: float) -> None:
         self.now += dt
         for a, speed in working:
             a.left -= speed * dt
@@ -154,10 +165,11 @@ class _Sm:
             self._charge(a, SELECTED, issued)
             self._charge(a, DISPATCH, hindered)
             self._charge(a, WAIT, dt - issued - hindered)
-        for a in multiplying:
-            a.tensor -= dt * pace / len(multiplying)
+        for a, turn in multiplying:
+            a.tensor -= dt * pace * turn
             if a.tensor < SAME:
-                a.tensor, a.done = 0.0, self.now
+                a.queue.pop(0)
+                a.tensor, a.done = a.queue[0].cycles if a.queue else 0.0, self.now
         for a in self.agents:
             self._wake(a)
 
@@ -168,7 +180,7 @@ class _Sm:
         elif a.state == SLEEPING and a.wake <= self.now + SAME:
             self._charge(a, a.reason, self.now - a.since)
             self._enter(a)
-        elif a.state == DRAINING and not a.tensor:
+        elif a.state == DRAINING and not a.queue:
             self._drained(a)
         elif a.state == QUEUEING and self._has_room(a):
             self._charge(a, MATH, self.now - a.since)
@@ -207,14 +219,14 @@ class _Sm:
         return True
 
     def _multiply(self, a: Agent, p: Multiply) -> bool:
-        a.tensor += p.cycles
-        a.product = p
+        a.tensor = a.tensor if a.queue else p.cycles
+        a.queue.append(p)
         a.at += 1
         return False
 
     def _wait_multiply(self, a: Agent, p: WaitMultiply) -> bool:
         a.since = self.now
-        if a.tensor:
+        if a.queue:
             a.state = DRAINING
             return True
         return self._drained(a)
