@@ -20,9 +20,9 @@ WORDS = {
     "mxu": "multiplying",
     "weights": "waiting for weights",
     "fill_drain": "filling and draining the arrays",
-    "vector": "vector unit",
-    "vmem": "vector memory",
-    "step": "grid steps",
+    "vector": "in the vector unit",
+    "vmem": "on vector memory",
+    "step": "on grid steps",
     "copy_in": "waiting for copies in",
     "copy_out": "waiting for copies out",
 }

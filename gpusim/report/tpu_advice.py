@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gpusim.report.formulas import useful_share
+from gpusim.report.tpu import WORDS
 from gpusim.report.units import percent
 from gpusim.spec.tpu import TpuSpec
 
@@ -47,7 +48,10 @@ ROWS: tuple[tuple[Callable[[Report], bool], str], ...] = (
         "Cores wait for copies {copies} of the time, where nothing hides them: before the first step and behind the last one. Smaller blocks make both "
         "shorter.",
     ),
-    (lambda r: True, "{bottleneck} sets the time."),
+    (
+        lambda r: True,
+        "No unit is busy all the time. Cores spend most of it {first}, then {second}, one after the other: more independent work in a step would overlap.",
+    ),
 )
 
 
@@ -58,6 +62,7 @@ def advise(r: Report) -> str:
 
 def _numbers(r: Report) -> dict[str, int | str]:
     assert isinstance(r.spec, TpuSpec)
+    spent = [f"{WORDS[reason]} ({percent(part)})" for reason, part in r.stalls.items()] + ["doing nothing"] * 2
     return {
         "blocks": r.run.ctas,
         "cores": r.run.slots,
@@ -67,5 +72,6 @@ def _numbers(r: Report) -> dict[str, int | str]:
         "weights": percent(_weights(r)),
         "copies": percent(_copies(r)),
         "busy": percent(r.bound_shares.get(r.bottleneck, 0.0)),
-        "bottleneck": r.bottleneck,
+        "first": spent[0],
+        "second": spent[1],
     }

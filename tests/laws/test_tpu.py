@@ -81,6 +81,22 @@ def test_the_chosen_block_is_not_worse_than_a_common_one(shape: Sizes) -> None:
     assert run(shape, spec(), None).time_us <= 1.10 * run(shape, spec(), "256x512x512").time_us
 
 
+@pytest.mark.parametrize("tile", ["128x128x256", "256x512x128", "64x1024x1024"])
+def test_all_cores_ask_the_memory_in_order_of_time(tile: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpusim.engine.server import Server
+
+    asked: list[float] = []
+    book = Server.book
+
+    def noted(self: Server, now: float, amount: float) -> float:
+        asked.append(now)
+        return book(self, now, amount)
+
+    monkeypatch.setattr(Server, "book", noted)
+    run((700, 1500, 900), changed(spec("tpu-v4"), "chip", cores=3), tile)
+    assert len(asked) > 20 and asked == sorted(asked)
+
+
 def test_the_order_of_memory_does_not_change_what_is_moved() -> None:
     reports = [run((1000, 1000, 1000), changed(spec(), "chip", cores=cores)) for cores in (1, 2, 4)]
     assert len({(r.run.counters["dram_write_bytes"], r.run.counters["mxu_passes"]) for r in reports}) == 1

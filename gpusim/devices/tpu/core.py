@@ -29,8 +29,8 @@ class Step(NamedTuple):
 
 @dataclass(slots=True)
 class Core:
-    """steps: of this core, in order. buffers: of an input block. time: where the core is. keep: whether `spans` gets (reason, step, begin, end) of all
-    copies and of the work between them."""
+    """steps: of this core, in order. buffers: of an input block. time: where the core is; leaving: bytes that wait to be copied out. keep: whether
+    `spans` gets (reason, step, begin, end) of all copies and of the work between them."""
 
     number: int
     steps: Sequence[Step]
@@ -46,13 +46,17 @@ class Core:
     outs: deque[float] = field(default_factory=deque)
     spans: list[tuple[str, int, float, float]] = field(default_factory=list)
     keep: bool = False
+    leaving: float = 0.0
 
     @property
     def over(self) -> bool:
-        return self.at >= len(self.steps)
+        return not self.leaving and self.at >= len(self.steps)
 
     def advance(self) -> None:
-        """One step."""
+        """One step, or what follows it: the handing over of its output. They are apart so that all cores ask the memory in order of time."""
+        if self.leaving:
+            self._hand_over()
+            return
         steps, at = self.steps, self.at
         self._ask(min(at + max(1, self.buffers - 1), len(steps) - 1) if self.buffers > 1 else at)
         ready = self.arrivals.popleft()
@@ -64,8 +68,7 @@ class Core:
         self.time = start + step.work + step.overhead
         if self.keep:
             self.spans.append(("compute", at, start, self.time))
-        if step.written:
-            self._hand_over(step.written)
+        self.leaving = step.written
         self.at = at + 1
 
     def _ask(self, last: int) -> None:
@@ -78,16 +81,19 @@ class Core:
                 self.spans.append(("copy_in", self.asked, self.time, ready))
             self.asked += 1
 
-    def _hand_over(self, size: float) -> None:
+    def _hand_over(self) -> None:
+        """Wait until a buffer is free; then the copy out is asked for."""
         if len(self.outs) == OUT_BUFFERS:
-            free = self.outs.popleft()
-            if free > self.time:
+            if (free := self.outs[0]) > self.time:
                 self.waited_out += free - self.time
                 self.time = free
-        done = self.memory.book(self.time, size) + self.latency
+                return
+            self.outs.popleft()
+        done = self.memory.book(self.time, self.leaving) + self.latency
         self.outs.append(done)
+        self.leaving = 0.0
         if self.keep:
-            self.spans.append(("copy_out", self.at, self.time, done))
+            self.spans.append(("copy_out", self.at - 1, self.time, done))
 
     def finish(self) -> None:
         """Wait until the last output block has been written."""
