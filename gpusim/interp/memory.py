@@ -42,7 +42,21 @@ class Memory:
         array seen by all blocks, so it is not to be written to. Raises GpusimError for an unmasked box outside the tensor, and for elements
         that nothing has written.
         """
-        return _to_tile(box, self._boxes(box, origin, blocks, other, limits))
+        found = self._boxes(box, origin, blocks, other, limits)
+        return _to_tile(box, self._edged(box, origin, found, _ends(limits, self.arrays[box.tensor].shape)) if any(box.edges) else found)
+
+    def _edged(self, box: Box, origin: list[Any], found: np.ndarray, ends: Sequence[Any]) -> np.ndarray:
+        """`found` with what lies behind the edges of the boxes that reach over them."""
+        array, count = self.arrays[box.tensor], len(found)
+        starts = [np.broadcast_to(o, count) for o in origin]
+        limits = [np.broadcast_to(e, count) for e in ends]
+        over = [n for n in range(count) if any(e and s[n] + w > m[n] for e, s, w, m in zip(box.edges, starts, box.shape, limits, strict=True))]
+        found = np.array(found) if over else found
+        for n in over:
+            places = [_beyond(e, int(s[n]), w, int(m[n])) for e, s, w, m in zip(box.edges, starts, box.shape, limits, strict=True)]
+            kept = [p >= 0 for p in places]
+            found[n][np.ix_(*kept)] = array[np.ix_(*(p[k] for p, k in zip(places, kept, strict=True)))]
+        return found
 
     def _boxes(self, box: Box, origin: list[Any], blocks: np.ndarray, other: float, limits: Sequence[Any]) -> np.ndarray:
         self._guard(box, origin, blocks)
@@ -137,6 +151,13 @@ class Memory:
 def _ends(limits: Sequence[Any], shape: tuple[int, ...]) -> Sequence[Any]:
     """For each dimension where accesses end."""
     return [n if limit is None else np.minimum(limit, n) for limit, n in zip(limits, shape, strict=True)] if limits else shape
+
+
+def _beyond(edge: str, start: int, extent: int, limit: int) -> np.ndarray:
+    """The index that each place of a dimension stands for, -1 for a masked one."""
+    index = np.arange(start, start + extent)
+    behind = {"wrap": index - limit, "first": np.zeros_like(index), "": np.full_like(index, -1)}[edge]
+    return np.where(index < limit, index, behind)
 
 
 def _clipped(box: Box, origin: list[Any], ends: Sequence[Any]) -> tuple[tuple[slice, ...], tuple[slice, ...]]:

@@ -124,6 +124,7 @@ def box(node: ast.expr, options: dict[str, ast.expr]) -> Box:
     masked = "masked" in options and flag(options["masked"])
     limits = tuple(None if _is_none(n) else expression(n) for n in items(options["limits"])) if "limits" in options else ()
     axes = integers(options["axes"]) if "axes" in options else None
+    edges = tuple(string(n) for n in items(options["edges"])) if "edges" in options else ()
     spans = (node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]) if isinstance(node, ast.Subscript) else []
     origin, shape = [], []
     for span in spans:
@@ -133,7 +134,7 @@ def box(node: ast.expr, options: dict[str, ast.expr]) -> Box:
         shape.append(integer(span.upper.operand))
     if not isinstance(node, ast.Subscript) or not spans:
         fail(node, f"'{ast.unparse(node)}' is not a box.", "Write it like a[row :+ 128, column :+ 64].")
-    return Box(name(node.value), tuple(origin), tuple(shape), masked, limits, axes)
+    return Box(name(node.value), tuple(origin), tuple(shape), masked, limits, axes, edges)
 
 
 def _is_none(node: ast.expr) -> bool:

@@ -46,10 +46,13 @@ class Linear:
         return set().union(*(names(a) for a in self.atoms))
 
     def expr(self) -> Expr:
-        """The sum as an expression, the constant last."""
-        made: Expr = Const(0)
+        """The sum as an expression, the constant last; first where otherwise the sum would begin with a minus."""
+        ahead = bool(self.terms) and self.terms[0][1] < 0 and self.constant > 0
+        made: Expr = Const(self.constant if ahead else 0)
         for atom, k in self.terms:
             made = made - atom * -k if k < 0 and made != Const(0) else made + atom * k
+        if ahead:
+            return made
         return made - -self.constant if self.constant < 0 and self.terms else made + self.constant
 
     def split(self, pitch: int) -> tuple[Linear, Linear]:

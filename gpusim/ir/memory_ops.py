@@ -15,6 +15,7 @@ class Box:
     `limits`: with a mask, for each dimension the index from which on elements are not touched, None for the tensor's end; (): None for all.
     `axes`: for each axis of the tile the dimension of the tensor along which it runs, -1 for an axis of extent 1 that runs along none;
     dimensions that no axis names have extent 1. None: the tile has the box's shape.
+    `edges`: of a load, for each dimension what an index from the limit on stands for: "wrap" the index less the limit, "first" index 0, "" masked.
     """
 
     tensor: str
@@ -23,6 +24,7 @@ class Box:
     masked: bool = False
     limits: tuple[Expr | None, ...] = ()
     axes: tuple[int, ...] | None = None
+    edges: tuple[str, ...] = ()
 
     @property
     def tile(self) -> tuple[int, ...]:

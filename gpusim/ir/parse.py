@@ -155,7 +155,7 @@ class _Body:
         return Map(dst, word, tuple(g.name(a) for a in found.values()), self.source_line(call))
 
     def load(self, dst: str, call: ast.Call) -> Op:
-        found = g.arguments(call, ("box",), ("masked", "limits", "axes", "other"))
+        found = g.arguments(call, ("box",), ("masked", "limits", "axes", "edges", "other"))
         other = g.number(found["other"]) if "other" in found else 0.0
         return Load(dst, g.box(found["box"], found), other, self.source_line(call))
 
@@ -177,7 +177,7 @@ class _Body:
             return _formed(word, call, "", self.source_line(node))
         if not isinstance(call, ast.Call) or word != "store":
             g.fail(node, f"'{ast.unparse(node)}' is not an op.", "An op that gives no value is store(box, tile).")
-        found = g.arguments(call, ("box", "tile"), ("masked", "limits", "axes"))
+        found = g.arguments(call, ("box", "tile"), ("masked", "limits", "axes", "edges"))
         return Store(g.box(found["box"], found), g.name(found["tile"]), self.source_line(node))
 
     def endless(self, node: ast.While) -> Op:

@@ -73,6 +73,7 @@ def _axes_fit(box: Box) -> bool:
     fits_axes = box.axes is None or (
         len(set(along)) == len(along) and all(d in along or n == 1 for d, n in enumerate(box.shape)) and max(along, default=0) < len(box.shape)
     )
+    fits_axes = fits_axes and len(box.edges) in (0, len(box.shape) if box.masked else 0) and set(box.edges) <= {"", "wrap", "first"}
     return fits_axes and len(box.limits) in (0, len(box.shape) if box.masked else 0)
 
 
@@ -143,6 +144,7 @@ RULES = (
         lambda op, s: f"'{op.box.tensor}' is an input.",
         "Give it the role 'out' or 'inout'.",
     ),
+    Rule("edges", (Store,), lambda op, s: not op.box.edges, lambda op, s: "a store has no edges: two places would be one.", "Mask it instead."),
     Rule(
         "store shape",
         (Store,),

@@ -168,6 +168,7 @@ def _placed(box: Box) -> str:
     options = ", masked=True" if box.masked else ""
     if box.limits:
         options += f", limits={_tuple(['None' if limit is None else show_expr(limit) for limit in box.limits])}"
+    options += f", edges={_tuple([repr(e) for e in box.edges])}" if box.edges else ""
     return options + (f", axes={_tuple([str(a) for a in box.axes])}" if box.axes is not None else "")
 
 

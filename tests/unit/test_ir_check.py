@@ -48,6 +48,7 @@ BROKEN = {
     "reduction axis": (LOAD + "u = sum(t, axis=2)\n", "has no axis 2"),
     "reduction dtype": (LOAD + "u = lt(t, t)\nv = sum(u, axis=0)\n", "'u' holds bool"),
     "box axes": ("t = load(a[0 :+ 8, 0 :+ 8], axes=(1,))\n", "axes (1,) and limits () do not fit (8, 8)"),
+    "edges": (LOAD + "store(c[0 :+ 16, 0 :+ 32], t, masked=True, edges=('wrap', ''))\n", "a store has no edges"),
     "index": (LOAD + "u = gather(a, t)\n", "the index 't' is bf16[16, 32]"),
     "mask": (AT + "u = gather(a, i, mask=i)\n", "the mask 'i' is int32[4], not bool"),
     "access shape": (AT + "u = full(bool[8], 1)\nv = gather(a, i, mask=u)\n", "differ in shape"),

@@ -38,8 +38,9 @@ EXPRS = expressions(NAMES)
 def boxes(draw: Any) -> Box:
     rank = draw(st.integers(1, 3))
     limits = draw(st.sampled_from([(), tuple(draw(st.none() | EXPRS) for _ in range(rank))]))
+    edges = draw(st.lists(st.sampled_from(["", "wrap", "first"]), max_size=3).map(tuple))
     axes = draw(st.none() | st.lists(st.integers(-1, 3), max_size=3).map(tuple))
-    return Box(draw(NAMES), tuple(draw(EXPRS) for _ in range(rank)), tuple(draw(SIZES) for _ in range(rank)), draw(st.booleans()), limits, axes)
+    return Box(draw(NAMES), tuple(draw(EXPRS) for _ in range(rank)), tuple(draw(SIZES) for _ in range(rank)), draw(st.booleans()), limits, axes, edges)
 
 
 @st.composite

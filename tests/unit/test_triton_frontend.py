@@ -83,7 +83,16 @@ def wrapped(x, y, n, BLOCK: tl.constexpr):
 def test_a_remainder_goes_where_the_grid_proves_that_it_changes_nothing() -> None:
     x = np.zeros(128, np.float32)
     assert lines(wrapped, x, x.copy(), 128, 32) == ["t0 = load(x[pid0 * 32 :+ 32])", "store(y[pid0 * 32 :+ 32], t0)"]
-    assert any("remainder" in line for line in lines(wrapped, x, x.copy(), 100, 32))
+    assert any("remainder" in line for line in lines(wrapped, x, x.copy(), 40, 32))
+
+
+def test_indices_that_wrap_at_the_end_are_a_box_with_an_edge() -> None:
+    x, y = np.arange(128, dtype=np.float32), np.zeros(128, np.float32)
+    text = lines(wrapped, x, y, 100, 32)
+    assert text[0] == "t0 = load(x[pid0 * 32 :+ 32], masked=True, edges=('wrap',), other=0.0)"
+    assert text[-1].startswith("scatter(y, ")
+    wrapped[(4,)](x, y, 100, 32)
+    assert (y[:100] == x[:100]).all() and not y[100:].any()
 
 
 @triton.jit

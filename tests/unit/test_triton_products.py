@@ -28,6 +28,8 @@ def test_matmul_with_an_activation_takes_the_fastest_configuration(size: tuple[i
     products.matmul[grid](a, b, c, m, n, k, k, 1, n, 1, n, 1, ACTIVATION="leaky")
     want = a.astype(np.float64) @ b.astype(np.float64)
     close(c, np.where(want >= 0, want, 0.01 * want))
+    assert products.matmul.report.time_us > 0 and products.matmul.report.run.flops >= 2 * m * n * k
+    assert all(tried.time_us for tried in products.matmul.tried)
 
 
 def test_persistent_matmul_through_descriptors() -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from gpusim.frontend.tiles.context import Context
 from gpusim.frontend.tiles.promote import common, kind
 from gpusim.frontend.tiles.tiles import described, mapped, scalar, tile
-from gpusim.frontend.tiles.values import Below, Lattice, Mask, Number, Pointer, Scalar, Tile, dtype_of, is_int, is_number, is_value, lattice
+from gpusim.frontend.tiles.values import Below, Edge, Lattice, Mask, Number, Pointer, Scalar, Tile, dtype_of, is_int, is_number, is_value, lattice
 from gpusim.ir.expr import Const, Expr, bin_
 from gpusim.ir.linear import Linear, linear, quotient
 
@@ -128,9 +128,11 @@ def _lattices(ctx: Context, op: str, a: Any, b: Any) -> Any:
         return None
     shape = np.broadcast_shapes(getattr(a, "shape", ()), getattr(b, "shape", ()))
     x, y, of = lattice(a, shape), lattice(b, shape), common(a, b)
+    if (x.edges or y.edges) and (op not in "+*" or not (_apart(x, y) and _apart(y, x))):
+        return None
     if op in "+-":
         steps = tuple(bin_(op, s, t) for s, t in zip(x.steps, y.steps, strict=True))
-        return Lattice(shape, bin_(op, x.start, y.start), steps, of)
+        return Lattice(shape, bin_(op, x.start, y.start), steps, of, x.edges + y.edges)
     if op == "*" and (isinstance(a, int | Scalar) or isinstance(b, int | Scalar)):
         many, factor = (y, x.start) if isinstance(a, int | Scalar) else (x, y.start)
         return replace(many, start=many.start * factor, steps=tuple(s if s == Const(0) else s * factor for s in many.steps), dtype=of)
@@ -158,7 +160,24 @@ def _folded(ctx: Context, op: str, x: Lattice, b: Any, of: str) -> Lattice | Non
             return None
         reach += step * (extent - 1)
     found = ctx.ranges.of(linear(x.start))
-    return replace(x, dtype=of) if found is not None and found[0] >= 0 and found[1] + reach < n else None
+    if found is None or found[0] < 0:
+        return None
+    if found[1] + reach < n:
+        return replace(x, dtype=of)
+    return edged(x, n, "wrap", of) if found[1] + reach < 2 * n else None
+
+
+def edged(x: Lattice, limit: int, kind: str, dtype: str) -> Lattice | None:
+    """`x` with an edge at `limit`, if it counts along one axis by ones."""
+    along = [axis for axis, step in enumerate(x.steps) if step != Const(0)]
+    if len(along) != 1 or x.steps[along[0]] != Const(1) or x.edges:
+        return None
+    return replace(x, dtype=dtype, edges=(Edge(along[0], x.start, limit, kind),))
+
+
+def _apart(x: Lattice, y: Lattice) -> bool:
+    """Whether y does not move along the axes on which x has edges."""
+    return all(y.steps[e.axis] == Const(0) for e in x.edges)
 
 
 def always(ctx: Context, mask: Mask) -> bool:

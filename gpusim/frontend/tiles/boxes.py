@@ -37,10 +37,13 @@ def box_of(ctx: Context, pointer: Pointer, mask: Mask | None, store: bool) -> Bo
         return None
     for strides in _candidates(pointer.array, [step for step, _ in moving]):
         trial = _split(offset, strides, moving)
+        edges = _edges(trial, offset, store)
+        if edges is None:
+            return None
         view = _fits(ctx, trial, pointer.array, mask, offset.shape)
         if view is not None:
             view.loaded, view.stored = view.loaded or not store, view.stored or store
-            return _made(trial, view, mask is not None, offset.shape)
+            return _made(trial, view, mask is not None or any(edges), offset.shape, edges if any(edges) else ())
     return None
 
 
@@ -150,9 +153,23 @@ def _condition(ctx: Context, trial: _Trial, distance: Linear) -> bool:
     return True
 
 
-def _made(trial: _Trial, view: View, masked: bool, shape: Shape) -> Box:
+def _edges(trial: _Trial, offset: Lattice, store: bool) -> tuple[str, ...] | None:
+    """What stands behind the end of each dimension, which the edges of the formula set; None if they do not lie along dimensions of a load."""
+    made = [""] * len(trial.strides)
+    for edge in offset.edges:
+        if store or edge.axis not in trial.axes:
+            return None
+        d = trial.axes.index(edge.axis)
+        trial.limits[d].append((trial.origin[d] - linear(edge.first) + Linear(edge.limit)).expr())
+        if linear(edge.first) != trial.origin[d]:
+            return None
+        made[d] = edge.kind
+    return tuple(made)
+
+
+def _made(trial: _Trial, view: View, masked: bool, shape: Shape, edges: tuple[str, ...]) -> Box:
     limits = tuple(_limit(trial, d) for d in range(len(trial.strides)))
     axes = tuple(trial.axes.index(axis) if axis in trial.axes else -1 for axis in range(len(shape)))
     plain = axes == tuple(range(len(trial.strides)))
     origin = tuple(o.expr() for o in trial.origin)
-    return Box(view.name, origin, tuple(trial.extents), masked, limits if any(x is not None for x in limits) else (), None if plain else axes)
+    return Box(view.name, origin, tuple(trial.extents), masked, limits if any(x is not None for x in limits) else (), None if plain else axes, edges)

@@ -44,7 +44,7 @@ def same_form(a: Any, b: Any) -> bool:
     if isinstance(a, Pointer) or isinstance(b, Pointer):
         return isinstance(a, Pointer) and isinstance(b, Pointer) and a.array == b.array and same_form(a.offset, b.offset)
     if isinstance(a, Lattice) or isinstance(b, Lattice):
-        return isinstance(a, Lattice) and isinstance(b, Lattice) and (a.shape, a.steps) == (b.shape, b.steps)
+        return isinstance(a, Lattice) and isinstance(b, Lattice) and (a.shape, a.steps, a.edges) == (b.shape, b.steps, b.edges)
     if isinstance(a, BlockPointer) or isinstance(b, BlockPointer):
         return isinstance(a, BlockPointer) and isinstance(b, BlockPointer) and a.block == b.block and same_form(a.base, b.base)
     return True

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from gpusim.frontend.tiles.arith import always, binary, negative
+from gpusim.frontend.tiles.arith import always, binary, edged, negative
 from gpusim.frontend.tiles.carried import holders
 from gpusim.frontend.tiles.context import Context
 from gpusim.frontend.tiles.promote import common, kind
@@ -14,8 +14,9 @@ from gpusim.frontend.tiles.shape_calls import ir_type
 from gpusim.frontend.tiles.tiles import broadcast, copied, mapped, tile
 from gpusim.frontend.tiles.tiles import cast as cast_value
 from gpusim.frontend.tiles.values import Lattice, Mask, Number, Pointer, Scalar, Tile, dtype_of, far_array, is_int, is_number
-from gpusim.ir.expr import bin_
+from gpusim.ir.expr import Const, bin_
 from gpusim.ir.functions import ACCUMULATORS
+from gpusim.ir.linear import linear
 from gpusim.ir.ops import Cast, Dot
 from gpusim.ir.types import DTYPES
 from gpusim.triton.markers import pointer_type
@@ -94,10 +95,23 @@ def where(ctx: Context, node: ast.AST, condition: Any, x: Any, y: Any) -> Any:
         return Pointer(x.array, where(ctx, node, condition, x.offset, y.offset))
     if isinstance(condition, Mask) and isinstance(x, Lattice) and always(ctx, condition) and len(x.shape) >= len(condition.shape):
         return x
+    if isinstance(condition, Mask) and isinstance(x, Lattice) and y == 0 and (made := _first(ctx, condition, x)) is not None:
+        return made
     of = common(x, y)
     chosen = tile(ctx, condition, node)
     chosen = chosen if chosen.dtype == "bool" else mapped(ctx, "ne", (chosen, ctx.constant(0, chosen.dtype)), "bool")
     return mapped(ctx, "where", (chosen, tile(ctx, x, node, of), tile(ctx, y, node, of)), of)
+
+
+def _first(ctx: Context, condition: Mask, x: Lattice) -> Lattice | None:
+    """where(x < n, x, 0) as x with an edge at n."""
+    bound = condition.bounds[0]
+    limit = bound.high.start
+    whole = len(condition.bounds) == 1 and not bound.or_equal and bound.low == x and isinstance(limit, Const) and all(s == Const(0) for s in bound.high.steps)
+    found = ctx.ranges.of(linear(x.start))
+    if not whole or not isinstance(limit, Const) or found is None or found[0] < 0 or found[1] + max(x.shape, default=1) > 2 * limit.value:
+        return None
+    return edged(x, limit.value, "first", x.dtype)
 
 
 def cast(ctx: Context, node: ast.AST, input: Any, dtype: Any, fp_downcast_rounding: Any = None, bitcast: Any = False) -> Any:

@@ -80,7 +80,8 @@ def _with_axes(ctx: Context, node: ast.AST, value: Any, shape: Shape, axes: list
     if isinstance(value, Scalar):
         return lattice(value, shape)
     if isinstance(value, Lattice):
-        return replace(value, shape=shape, steps=tuple(Const(0) if a is None else value.steps[a] for a in axes))
+        edges = tuple(replace(e, axis=axes.index(e.axis)) for e in value.edges)
+        return replace(value, shape=shape, steps=tuple(Const(0) if a is None else value.steps[a] for a in axes), edges=edges)
     if isinstance(value, Mask):
         bounds = tuple(replace(b, low=_moved(b.low, value.shape, shape, axes), high=_moved(b.high, value.shape, shape, axes)) for b in value.bounds)
         return Mask(shape, bounds)

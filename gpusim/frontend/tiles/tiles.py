@@ -57,6 +57,22 @@ def _materialised(ctx: Context, value: Any, node: ast.AST, to: str) -> Tile:
 
 
 def _index(ctx: Context, value: Lattice) -> Tile:
+    """The elements of a formula; behind an edge the axis' step is taken back."""
+    made = _plain_index(ctx, replace(value, edges=()))
+    for edge in value.edges:
+        rank, extent = len(value.shape), value.shape[edge.axis]
+        shape = tuple(extent if a == edge.axis else 1 for a in range(rank))
+        steps = tuple(Const(1) if a == edge.axis else Const(0) for a in range(rank))
+        along = _plain_index(ctx, Lattice(shape, edge.first, steps, value.dtype))
+        over = binary_map(ctx, "ge", along, ctx.constant(edge.limit, value.dtype), "bool")
+        back = ctx.constant(edge.limit, value.dtype) if edge.kind == "wrap" else along
+        step = _plain_index(ctx, Lattice((), value.steps[edge.axis], (), value.dtype))
+        less = mapped(ctx, "where", (over, binary_map(ctx, "mul", back, step, value.dtype), ctx.constant(0, value.dtype)), value.dtype)
+        made = binary_map(ctx, "sub", made, less, value.dtype)
+    return made
+
+
+def _plain_index(ctx: Context, value: Lattice) -> Tile:
     return ctx.keep(
         ("index", value), lambda: ctx.define(lambda dst: Index(dst, value.shape, DTYPES[value.dtype], value.start, value.steps), value.shape, value.dtype)
     )

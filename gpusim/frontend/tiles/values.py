@@ -45,6 +45,17 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
+class Edge:
+    """Along `axis`, where first + index reaches `limit`: the formula goes on as if the index were smaller by the limit ("wrap"), or as if
+    first + index were 0 ("first"). first + index stays below twice the limit."""
+
+    axis: int
+    first: Expr
+    limit: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lattice:
     """A tile of integers: start + sum of steps[axis] * index[axis]. An axis of extent 1 has step 0."""
 
@@ -52,6 +63,7 @@ class Lattice:
     start: Expr
     steps: tuple[Expr, ...]
     dtype: str = "int32"
+    edges: tuple[Edge, ...] = ()
 
     def step(self, axis: int) -> int | None:
         """The step along an axis if it is a constant."""
@@ -167,8 +179,9 @@ def lattice(value: Any, shape: Shape = ()) -> Lattice:
         value = Scalar(Const(int(value)))
     if isinstance(value, Scalar):
         return Lattice(shape, value.expr, (Const(0),) * len(shape), value.dtype)
-    steps = (Const(0),) * (len(shape) - len(value.shape)) + tuple(value.steps)
-    return replace(value, shape=shape, steps=steps)
+    new = len(shape) - len(value.shape)
+    edges = tuple(replace(e, axis=e.axis + new) for e in value.edges)
+    return replace(value, shape=shape, steps=(Const(0),) * new + tuple(value.steps), edges=edges)
 
 
 def shape_of(value: Any) -> Shape:
