@@ -27,9 +27,9 @@ from gpusim.lower.vector import pitch_known
 class Lowering:
     """The state of one translation: arguments, tiles that are known, and where the threads stand in each layout."""
 
-    def __init__(self, program: Program, visit: Mapping[type, Callable[[Lowering, Any], None]]) -> None:
-        """visit: what each kind of op becomes."""
-        self.program, self.e, self.visit = program, Emitter(), visit
+    def __init__(self, program: Program, visit: Mapping[type, Callable[[Lowering, Any], None]], sink: bool) -> None:
+        """visit: what each kind of op becomes. sink: loads are emitted where they are needed, else where they stand."""
+        self.program, self.e, self.visit, self.sink = program, Emitter(), visit, sink
         self.types, self.axes = tile_types(program), axes(program)
         self.arguments: list[tuple[str, str, int] | int] = []
         self.numbers: dict[int, Value] = {}
@@ -93,8 +93,8 @@ class Lowering:
     # ops
 
     def run(self, ops: tuple[Op, ...]) -> None:
-        """What has no effect is emitted where it is needed; loads with a reduction behind them where they stand, for no compiler moves them over its
-        barriers."""
+        """Arithmetic is emitted where it is needed, loads where they stand; or, to save registers, where they are needed too, but for those with a reduction
+        behind them: no compiler moves them over its barriers."""
         last = max((i for i, op in enumerate(ops) if any(isinstance(inner, Reduce) for inner in walk((op,)))), default=-1)
         for i, op in enumerate(ops):
             self.e.line, self.before_reduction = op.line, i < last

@@ -35,7 +35,7 @@ def _boxed(s: Lowering, op: Load | Store) -> tuple[Boxed, Any]:
 
 def _load(s: Lowering, op: Load) -> None:
     made = access.load(s.e, op, *_boxed(s, op), s.scope)
-    if s.before_reduction or op.box.tensor in s.rewritten:
+    if s.before_reduction or not s.sink or op.box.tensor in s.rewritten:
         for element in made.values:
             now(element)
     s.define(op.dst, made.values, made.words)

@@ -33,12 +33,15 @@ def is_of_threads(program: Program) -> bool:
     return not any(isinstance(op, Dot) for op in walk(program.body))
 
 
-def threads(program: Program) -> Threads:
-    """`program`, checked, as threads. GpusimError for tiles that cannot stay in registers, and for ops that no thread can do yet."""
+def threads(program: Program, sink: bool = False) -> Threads:
+    """`program`, checked, as threads. sink: loads stand where their values are needed, which takes fewer registers, else where the program has them.
+
+    GpusimError for tiles that cannot stay in registers, and for ops that no thread can do yet.
+    """
     strange = next((t.dtype for t in tile_types(program).values() if t.dtype.name.startswith("fp8")), None)
     if strange is not None:
         raise GpusimError(f"no timing for {strange} outside of matrix products yet.", where=program.name, hint="Values can be computed.")
-    made = Lowering(program, VISIT)
+    made = Lowering(program, VISIT, sink)
     made.run(program.body)
     e = made.e
     source = tuple(str(program).splitlines())

@@ -17,18 +17,21 @@ def quotient(w: Writer, op: Op) -> None:
     x = w.operands((above,), frozenset(w.params))
     y = w.operands((below,), frozenset(w.params))
     leaves = [below.id] if isinstance(below, Reg) else []
-    small = (w.once(("small", op.op, y), "FSETP", 0, leaves, y),)
+    whole = op.op == "approx.div"
+    # A constant over a tiny divisor is infinite in either way: div.full does not scale it up (compiled/ew_sigmoid3_f32.sassops).
+    small = () if whole and isinstance(above, Imm) else (w.once(("small", op.op, y), "FSETP", 0, leaves, y),)
     kept = _kept(w, op, above)
     scaled = y
-    if op.op == "approx.div":
+    if whole:
         large = (w.once(("large", y), "FSETP", 0, leaves, y),)
         x = _chosen(w, above, x, large) if kept or w.find(("quarter", x), w.block) is not None else _step(w, "FMUL", (*x, *large))
         scaled = (w.once(("fourth", y), "FMUL", 1, leaves, (*y, *large)),)
-    scaled = (w.once(("scaled", op.op, y), "FMUL", 1, leaves, (*scaled, *small)),)
-    inverse = w.once(("inverse", op.op, y), "MUFU.RCP", 1, leaves, scaled)
+    if small:
+        scaled = (w.once(("scaled", op.op, y), "FMUL", 1, leaves, (*scaled, *small)),)
+    inverse = w.once(("inverse", op.op, scaled), "MUFU.RCP", 1, leaves, scaled)
     if op.op == "fdividef" and isinstance(above, Reg) and kept:
         x = _step(w, "FSEL", (*_step(w, "FMUL", x), *x, *small))
-    else:
+    elif small:
         x = _step(w, "FSEL" if isinstance(above, Imm) else "FMUL", (*x, *small))
     w.emit("FMUL", (w.define(op.dst),), (inverse, *x))
 
