@@ -49,10 +49,16 @@ def _sin2cos2(b: Builder, tiles: tuple[str, ...]) -> tuple[str, ...]:
     return (b.map("add", b.map("mul", s, s), b.map("mul", c, c)),)
 
 
+def _sigmoid(b: Builder, x: str) -> str:
+    """1 / (1 + exp(-x)), spelled out."""
+    one = b.full((1,), "fp32", 1.0)
+    return b.map("div", one, b.map("add", one, b.map("exp", b.map("neg", x))))
+
+
 def _sigmoids(b: Builder, tiles: tuple[str, ...]) -> tuple[str, ...]:
-    first = b.map("sigmoid", tiles[0])
-    second = b.map("sigmoid", first)
-    return first, second, b.map("sigmoid", second)
+    first = _sigmoid(b, tiles[0])
+    second = _sigmoid(b, first)
+    return first, second, _sigmoid(b, second)
 
 
 def _slope(b: Builder, tiles: tuple[str, ...]) -> tuple[str, ...]:
@@ -75,7 +81,7 @@ FUNCTIONS: dict[str, Row] = {
     "sin": Row(*_ONE, _unary("sin"), 1),
     "cos": Row(*_ONE, _unary("cos"), 1),
     "exp": Row(*_ONE, _unary("exp"), 1),
-    "sigmoid": Row(*_ONE, _unary("sigmoid"), 1),
+    "sigmoid": Row(*_ONE, lambda b, tiles: (_sigmoid(b, tiles[0]),), 1),
     "square": Row(*_ONE, _square, 1),
     "sin2cos2": Row(*_ONE, _sin2cos2, 5),
     "sigmoid3": Row(*_ONE, lambda b, tiles: _sigmoids(b, tiles)[2:], 3),
@@ -101,6 +107,8 @@ def elementwise(n: int = 1 << 24, *, fn: str = "copy", dtype: str = "fp32", bloc
     b = Builder("elementwise", (-(-n // block),), warps)
     reads = [b.tensor(name, of, (n,)) for name in row.reads]
     writes = [b.tensor(name, of, (n,), role="out") for name in row.writes]
+    if of.name != "fp32" and fn.startswith("sigmoid"):
+        raise GpusimError(f"fn = '{fn}' computes in fp32.", where="elementwise", hint="Give dtype='fp32'.")
     at = (b.program_id(0) * block,)
     tiles = tuple(b.load(t, at, (block,), True) for t in reads)
     for t, tile in zip(writes, row.chain(b, tiles), strict=True):

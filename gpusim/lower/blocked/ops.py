@@ -15,13 +15,16 @@ from gpusim.ir.simt.nodes import If as ThreadIf
 from gpusim.ir.simt.nodes import Op as ThreadOp
 from gpusim.lower.blocked import access, maps
 from gpusim.lower.blocked.access import Boxed
-from gpusim.lower.blocked.emit import BOOL, INDEX, Element, Emitter, now
+from gpusim.lower.blocked.emit import BOOL, INDEX, Element, Emitter, Later, now
 from gpusim.lower.blocked.layout import LANES
 from gpusim.lower.blocked.lowering import Lowering
 from gpusim.lower.blocked.reduce import OPERATIONS, Reduction, reduce
 from gpusim.lower.blocked.scalars import bounds, value
 from gpusim.lower.blocked.tiles import Held, computing, narrowed, wide
 from gpusim.lower.rules import SPECIALISED_MULTIPLE
+
+#: fp32 elements of the widest access
+ACCESS = 4
 
 
 def _let(s: Lowering, op: Let) -> None:
@@ -89,9 +92,10 @@ def _map(s: Lowering, op: Map) -> None:
     make = maps.function(op.fn)
     s.current = s.axes.group[op.dst]
     shape = s.axes.shape(op.dst)
-    made = [s.e.later(partial(_applied, s.e, make, each)) for each in zip(*(s.spread(a, shape) for a in op.args), strict=True)]
+    made = _together(s, op.dst, make, [*zip(*(s.spread(a, shape) for a in op.args), strict=True)])
     alike = _alike(s, op)
     if alike > 1:
+        made = [s.e.later(partial(_first, s.e, make, each)) for each in zip(*(s.spread(a, shape) for a in op.args), strict=True)]
         made = [made[i // alike * alike] for i in range(len(made))]
     if op.fn in maps.BRANCHING:
         for element in made:
@@ -99,8 +103,30 @@ def _map(s: Lowering, op: Map) -> None:
     s.result(op.dst, tuple(made))
 
 
-def _applied(e: Emitter, make: maps.Function, args: tuple[Element, ...]) -> Value:
+def _together(s: Lowering, tile: str, make: maps.Function, elements: list[tuple[Element, ...]]) -> list[Later]:
+    """`make` of each element's arguments, for later; neighbours of a thread are computed side by side, as an op of tiles is: each step of one hides the
+    latency of the others. Where registers are to be saved, they are those of one fp32 access."""
+    size = s.places[s.axes.group[tile]].layout.per[-1] if s.axes.shape(tile)[-1] > 1 else 1
+    size = min(size, ACCESS) if s.sink else size
+    out: list[Later] = []
+    for first in range(0, len(elements), size):
+        group = s.e.later(partial(_applied, s.e, make, elements[first : first + size]))
+        out += [s.e.later(partial(_member, group, n)) for n in range(min(size, len(elements) - first))]
+    return out
+
+
+def _applied(e: Emitter, make: maps.Function, elements: list[tuple[Element, ...]]) -> list[Value]:
+    ready = [tuple(now(a) for a in args) for args in elements]
+    return [make(e, args) for args in ready]
+
+
+def _first(e: Emitter, make: maps.Function, args: tuple[Element, ...]) -> Value:
     return make(e, tuple(now(a) for a in args))
+
+
+def _member(group: Later, n: int) -> Value:
+    value: Value = group.get()[n]
+    return value
 
 
 def _alike(s: Lowering, op: Map) -> int:
@@ -128,11 +154,12 @@ def _cast(s: Lowering, op: Cast) -> None:
     if op.bits:
         raise GpusimError("no timing for a cast of bits yet.", where=s.program.name)
     target = computing(op.dtype)
-    s.result(op.dst, tuple(s.e.later(partial(_converted, s.e, v, target)) for v in wide(s.e, s.tiles[op.src])))
+    convert = partial(_converted, dtype=target)
+    s.result(op.dst, tuple(_together(s, op.dst, convert, [(v,) for v in wide(s.e, s.tiles[op.src])])))
 
 
-def _converted(e: Emitter, element: Element, dtype: str) -> Value:
-    v = now(element)
+def _converted(e: Emitter, args: tuple[Value, ...], dtype: str) -> Value:
+    (v,) = args
     return e.cast(v, dtype) if not isinstance(v, Imm) else Imm(float(v.value) if "float" in dtype else int(v.value), dtype)
 
 
