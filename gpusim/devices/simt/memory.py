@@ -20,6 +20,8 @@ _MANY = 4096
 PAGE = 2 << 20
 #: bytes of an operand of an atomic
 WORD = 4
+#: cycles of DRAM's or of L2's intake's work that may wait before a store has to
+WRITE_ROOM = 4000.0
 
 
 #: where a sector is: near half, far half, DRAM behind the near half or behind the far half, on its way from there because somebody else asked before
@@ -100,7 +102,7 @@ class MemoryPath:
         self.per_request = share / simt.l2_request_rate
         self.per_written = sector / machine.store_rate
         self.per_taken, self.filled = share * sector / machine.l2_write_rate, around.filled
-        self.write_room = 4000.0
+        self.write_room = WRITE_ROOM
         self.changing = CrowdedServer(0.0)
         self.per_step = around.per_step or share / simt.atomic_rate
         self.atomic_latency = simt.atomic_latency

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gpusim.devices.simt.costs import CODE_BYTES
+from gpusim.devices.simt.memory import WRITE_ROOM
 from gpusim.devices.simt.result import SmRun
 from gpusim.ir.simt.nodes import Geometry, SimtProgram
 from gpusim.launch import laws
@@ -226,9 +227,11 @@ def _least(bounds: Mapping[str, float], sms: Sequence[Sm]) -> float:
 
 
 def _served(costs: Cost, sms: Sequence[Sm]) -> float:
-    """Cycles in which DRAM serves the launch's mix of reads and writes: the SMs work at least as long where not all of them was timed."""
+    """Cycles in which DRAM serves the launch's mix of reads and writes: the SMs work at least as long where not all of them was timed. What may wait
+    to be written does not hold up the end."""
     dram = costs.dram
-    return dram.read + dram.written + dram.foreign if any(not s.made.whole or s.scale > 1 for s in sms) else 0.0
+    written = max(0.0, dram.written + dram.foreign - WRITE_ROOM)
+    return dram.read + written if any(not s.made.whole or s.scale > 1 for s in sms) else 0.0
 
 
 def _moved(begun: Begun, passed: Passed, counted: Counters) -> tuple[Moved, Foreign, Asked]:
