@@ -61,7 +61,8 @@ def _walk(made: Stream, walker: _Walker, slots_per_sm: int) -> Traffic:
     env, ctas = grid_env(made), made.ctas
     loads = sorted({s for e, s in made.body if isinstance(e, fx.Copy | fx.Load)})
     stores = sorted({s for e, s in made.epilogue if isinstance(e, fx.Store)})
-    keys = {s: _origins(made, s, env) for s in (*loads, *stores)}
+    late = sorted({s for e, s in made.epilogue if isinstance(e, fx.Load)})
+    keys = {s: _origins(made, s, env) for s in (*loads, *late, *stores)}
     cache: dict[tuple[int, int], Placed] = {}
 
     def distinct(site: int, first: int, last: int, half: np.ndarray) -> list[tuple[int, Placed]]:
@@ -84,6 +85,9 @@ def _walk(made: Stream, walker: _Walker, slots_per_sm: int) -> Traffic:
         for k in made.steps:
             for s, half, placed in tiles:
                 walker.read(half, s, placed, k)
+        for s in late:
+            for half, placed in distinct(s, first, last, near):
+                walker.read(half, s, placed, 0)
         for s in stores:
             for half, placed in distinct(s, first, last, near):
                 walker.write(half, placed)

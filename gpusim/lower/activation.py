@@ -1,4 +1,4 @@
-"""Arithmetic on the result of a matrix product before it is stored: activations, scales, residual sums without loads."""
+"""Arithmetic on the result of a matrix product before it is stored: activations, scales, a bias, a residual sum."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ from math import prod
 from gpusim import effects as fx
 from gpusim.errors import GpusimError
 from gpusim.ir.infer import tile_types
-from gpusim.ir.ops import Loop, Map
+from gpusim.ir.ops import Load, Loop, Map
 from gpusim.ir.program import Program
 from gpusim.lower.mixed import pipes
+from gpusim.lower.vector import piece_bytes
 from gpusim.spec.resolve import Machine
 
 
 def with_activation(body: tuple[fx.Effect, ...], program: Program, machine: Machine) -> tuple[fx.Effect, ...]:
-    """`body` with the instructions of the maps behind the loop, right behind the wait for the last product. Casts are part of the epilogue's own rule."""
-    work = _work(program, machine)
-    if work is None:
+    """`body` with what stands behind the loop of `program`: loads (of a bias, scales, a residual) before the wait for the last product, the instructions
+    of the maps right behind it. Casts are part of the epilogue's own rule."""
+    behind = program.body[next(i for i, op in enumerate(program.body) if isinstance(op, Loop)) + 1 :]
+    loads = [fx.Load(op.box, piece_bytes(op.box, program.tensor(op.box.tensor))) for op in behind if isinstance(op, Load)]
+    work = _work(program, [op for op in behind if isinstance(op, Map)], machine)
+    if work is None and not loads:
         return body
     last = max(i for i, e in enumerate(body) if isinstance(e, fx.WaitMatrix))
-    return (*body[: last + 1], work, *body[last + 1 :])
+    waited = (*loads, body[last], *([fx.WaitLoads()] if loads else []))
+    return (*body[:last], *waited, *([work] if work is not None else []), *body[last + 1 :])
 
 
-def _work(program: Program, machine: Machine) -> fx.Issue | None:
-    at = next(i for i, op in enumerate(program.body) if isinstance(op, Loop))
-    maps = [op for op in program.body[at + 1 :] if isinstance(op, Map)]
+def _work(program: Program, maps: list[Map], machine: Machine) -> fx.Issue | None:
     if not maps:
         return None
     types = tile_types(program)

@@ -82,7 +82,9 @@ def _notes(program: Program, step: Step, machine: Machine) -> tuple[str, ...]:
 def _find_step(program: Program, machine: Machine) -> Step:
     """The one loop with a Dot; anything else has no lowering yet."""
     loops = [op for op in program.body if isinstance(op, Loop)]
-    stranger = next((op for op in program.body if not isinstance(op, Let | Loop | Full | Index | Cast | Store | Map)), None)
+    known = (Let, Loop, Full, Index, Cast, Store, Map)
+    behind = program.body[program.body.index(loops[0]) + 1 :] if loops else ()
+    stranger = next((op for op in program.body if not isinstance(op, known) and not (isinstance(op, Load) and op in behind)), None)
     inner = loops[0].body if len(loops) == 1 else ()
     dots = [op for op in inner if isinstance(op, Dot)]
     # fp32 is multiplied as tf32 without an instruction

@@ -118,3 +118,17 @@ def test_operations_of_products_are_counted_where_trips_are_known() -> None:
     q = half(1, 1, 256, 64)
     causal = products.attention.program(0.5, np.zeros(256, np.float32), 1, 1, q, q.copy(), q.copy(), q.copy(), 256, 64, 64, 64, 3, grid=(4, 1))
     assert causal.flops == (1 + 2 + 3 + 4) * 2 * 2 * 64 * 64 * 64
+
+
+def test_a_bias_and_a_residual_take_time_and_bytes() -> None:
+    m, n, k = 512, 512, 128
+    a, b, bias, residual, c = half(m, k), half(k, n), half(n), half(m, n), np.zeros((m, n), np.float16)
+    reports = []
+    for wanted in (False, True):
+        products.biased_matmul[(4, 4)](a, b, bias, residual, c, m, n, k, 128, 128, 64, wanted)
+        reports.append(products.biased_matmul.report)
+    want = np.maximum(a.astype(np.float64) @ b.astype(np.float64) + bias.astype(np.float64), 0) + residual
+    close(c, want)
+    plain, added = reports
+    assert added.traffic["dram_read_bytes"] - plain.traffic["dram_read_bytes"] == pytest.approx(residual.nbytes, rel=0.05)
+    assert added.cycles > plain.cycles

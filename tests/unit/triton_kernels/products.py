@@ -240,3 +240,20 @@ def described_matmul(a_desc, b_desc, c_desc, K, BM: tl.constexpr, BN: tl.constex
     for k in range(0, K, BK):
         acc = tl.dot(a_desc.load([pid_m * BM, k]), b_desc.load([pid_n * BN, k]).T, acc)
     c_desc.store([pid_m * BM, pid_n * BN], acc.to(c_desc.dtype))
+
+
+@triton.jit
+def biased_matmul(a, b, bias, residual, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, RESIDUAL: tl.constexpr):
+    """relu(A B + bias) + residual."""
+    pid_m, pid_n = tl.program_id(0), tl.program_id(1)
+    rm, rn, rk = pid_m * BM + tl.arange(0, BM), pid_n * BN + tl.arange(0, BN), tl.arange(0, BK)
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, tl.cdiv(K, BK)):
+        x = tl.load(a + rm[:, None] * K + (k * BK + rk)[None, :])
+        y = tl.load(b + (k * BK + rk)[:, None] * N + rn[None, :])
+        acc = tl.dot(x, y, acc)
+    acc = tl.maximum(acc + tl.load(bias + rn)[None, :], 0.0)
+    at = rm[:, None] * N + rn[None, :]
+    if RESIDUAL:
+        acc += tl.load(residual + at).to(tl.float32)
+    tl.store(c + at, acc.to(tl.float16))
