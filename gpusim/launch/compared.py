@@ -31,7 +31,7 @@ def _gpu(program: Program) -> Iterator[Program]:
     yield from (program.retile(tile) for tile in next(tiles for most, tiles in GPU_TILES if rows <= most))
 
 
-#: kind of device -> the programs that are tried; a TPU's blocks are chosen by arithmetic
+#: kind of device -> the programs that are tried; a TPU's blocks are chosen by the launch itself
 OFFERED: dict[str, Callable[[Program], Iterator[Program]]] = {"gpu": _gpu, "tpu": lambda program: iter((program,))}
 
 
