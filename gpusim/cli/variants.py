@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gpusim.report.variants import Variants
 
 #: kernel -> variants that are compared when none is named
-ALL = {"attention": ("naive", "fa2", "fa3")}
+ALL = {"attention": ("naive", "fa1", "fa2", "fa3")}
 #: the device of such a comparison, unless one is named
 DEVICE = "h100"
 

@@ -90,6 +90,15 @@ def test_several_kernels_give_the_same(variant: str, shape: dict[str, Any]) -> N
     assert np.linalg.norm(got - want) < 2e-3 * np.linalg.norm(want)
 
 
+def test_outer_loop_over_keys_gives_the_same() -> None:
+    program = attention(1, 2, 128, 64, block=(32, 64), dtype="fp16", variant="fa1")
+    assert isinstance(program, Program)
+    rng = np.random.default_rng(3)
+    inputs = {t.name: rng.standard_normal(t.shape).astype(np.float32 if t.dtype.name == "fp32" else np.float16) for t in program.tensors}
+    got, want = compute(program, inputs)["o"].astype(np.float64), attention_reference(program, inputs)["o"]
+    assert np.linalg.norm(got - want) < 2e-3 * np.linalg.norm(want)
+
+
 @pytest.mark.parametrize("causal", [False, True])
 def test_gradients_are_the_analytic_ones(causal: bool) -> None:
     options: dict[str, Any] = {"batch": 1, "heads": 2, "seq": 96, "head_dim": 64, "block": (32, 32), "dtype": "fp16", "causal": causal}

@@ -161,3 +161,14 @@ def test_backward_is_timed() -> None:
     for program in attention(1, 8, 1024, 64, block=(64, 64), stages=2, direction="backward"):
         run = simulate(program, _spec())
         assert run.cycles >= max(run.bounds.values())
+
+
+@pytest.mark.parametrize("cols", [32, 64, 128])
+def test_bytes_asked_for_by_the_outer_loop_over_keys(cols: int) -> None:
+    """(2 + 3 N / Bc) |Q|: K and V once, and for each block of keys Q and O in and O out; the statistics are two numbers a row besides."""
+    seq, d, heads = 2048, 64, 16
+    run = simulate(attention(1, heads, seq, d, block=(64, cols), variant="fa1", stages=2), _spec())
+    rows = heads * seq
+    statistics = 4 * rows * 4 * (seq // cols)
+    moved = 32 * (run.counters["l1_load_sectors"] + run.counters["l1_store_sectors"]) - statistics
+    assert moved == pytest.approx((2 + 3 * seq / cols) * rows * d * 2, rel=0.01)

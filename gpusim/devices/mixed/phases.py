@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpusim import effects as fx
-from gpusim.devices.cta import MEMBAR, SHORT
+from gpusim.devices.cta import LG, MEMBAR, SHORT
 from gpusim.parts.tensor_core import mma_sync_cycles, product_cycles, wgmma_cycles
 from gpusim.spec.resolve import Machine
 
@@ -128,6 +128,7 @@ class _Maker:
             fx.Copy: self.copy,
             fx.Load: self.load,
             fx.Local: self.local,
+            fx.Store: self.store,
             fx.WaitCopies: lambda e: (WaitLanded(e.pending),),
             fx.WaitLoads: lambda e: (WaitLoaded(),),
         }
@@ -183,3 +184,8 @@ class _Maker:
         lines = each * self.warps / self.groups / m.l1_line_rate
         taken = (self.share * each, 0.0, 0.0, 0.0, 0.0, lines)
         return (Busy(taken, taken, m.simt.latency["LDL"], each),)
+
+    def store(self, e: fx.Store) -> tuple[Phase, ...]:
+        """Stores of a loop: the warps go on when they have left the SM."""
+        size = e.box.shape[0] * e.box.shape[-1] * self.element[e.box.tensor] / self.groups
+        return (Pause(size / self.machine.store_rate, LG),)

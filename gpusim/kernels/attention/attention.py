@@ -10,6 +10,7 @@ from gpusim.ir.types import dtype as dtype_of
 from gpusim.kernels.attention.backward import backward
 from gpusim.kernels.attention.forward import forward, specialised
 from gpusim.kernels.attention.naive import naive
+from gpusim.kernels.attention.outer import outer
 from gpusim.kernels.attention.shape import WHERE, Shape, checked
 from gpusim.kernels.attention.split import split
 
@@ -17,6 +18,7 @@ Maker = Callable[[Shape, str], Program | tuple[Program, ...]]
 #: (variant, direction) -> what makes its program, or its programs in their order
 VARIANTS: dict[tuple[str, str], Maker] = {
     ("naive", "forward"): naive,
+    ("fa1", "forward"): outer,
     ("fa2", "forward"): forward,
     ("fa3", "forward"): specialised,
     ("split-kv", "forward"): split,

@@ -12,8 +12,9 @@ import numpy as np
 from gpusim import effects as fx
 from gpusim.ir.expr import evaluate
 from gpusim.ir.ops import Box, Loop
-from gpusim.ir.program import Program
+from gpusim.ir.program import Program, walk
 from gpusim.launch.energy import rate_of
+from gpusim.launch.mixed.parts import Parts
 from gpusim.launch.tally import wavefronts
 from gpusim.lower.lowered import Lowered
 from gpusim.parts.tensor_core import mma_sync_cycles, wgmma_cycles
@@ -23,6 +24,15 @@ from gpusim.trace.counters import Counters
 #: sums over the effects of a stretch, per CTA; pipes in cycles of a sub-core
 KEYS = ("instructions", "tensor_fma", "shared_wavefronts", "load_bytes", "store_bytes", "spill_bytes", "tensor", "full_rate", "xu", "alu", "fma")
 WARPS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Of all CTAs, int64 [ctas]: `trips` of a pass through their loop, `times` that they pass through it; env: values of program ids and lets."""
+
+    trips: np.ndarray
+    times: np.ndarray
+    env: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +46,17 @@ class Counts:
     tensor: float
 
 
-def counts(lowered: Lowered, repeat: fx.Repeat, env: Mapping[str, Any], trips: np.ndarray, machine: Machine) -> Counts:
-    """Of the whole launch. env: program ids and lets of all CTAs; trips: steps of each."""
-    program = lowered.program
-    at = lowered.body.index(repeat)
-    outside = _sums((*lowered.body[:at], *lowered.body[at + 1 :]), program, machine)
-    inside = _sums(repeat.body, program, machine)
-    steps = int(trips.sum())
+def counts(lowered: Lowered, cut: Parts, grid: Grid, machine: Machine) -> Counts:
+    """Of the whole launch."""
+    program, repeat, trips = lowered.program, cut.repeat, grid.trips
+    passes, steps = int(grid.times.sum()), int((trips * grid.times).sum())
+    env = grid.env | ({cut.var: 0} if cut.var else {})
+    outside, inside = _sums((*cut.before, *cut.after), program, machine), _sums(repeat.body, program, machine)
     copied = sum(e.ahead for e in repeat.body if isinstance(e, fx.Copy)) // max(1, sum(isinstance(e, fx.Copy) for e in repeat.body))
-    total = {k: outside[k] * program.ctas + inside[k] * steps for k in KEYS}
-    total["load_bytes"] -= inside["load_bytes"] * copied * program.ctas
+    total = {k: outside[k] * passes + inside[k] * steps for k in KEYS}
+    total["load_bytes"] -= _copied(repeat, program) * copied * passes
     fresh = {t.name: t.shape[0] * t.pitch_bytes if len(t.shape) > 1 else t.pitch_bytes for t in program.tensors}
-    reads = {e.box.tensor for e in (*lowered.body, *repeat.body) if isinstance(e, fx.Copy | fx.Load)}
+    reads = {e.box.tensor for e in (*cut.before, *repeat.body) if isinstance(e, fx.Copy | fx.Load)}
     looped = {e.box.tensor for e in repeat.body if isinstance(e, fx.Copy | fx.Load)}
     asked = inside["load_bytes"] * steps
     touched = sum(min(fresh[name], _reached(repeat, name, program, env, trips)) for name in looped)
@@ -60,12 +69,17 @@ def counts(lowered: Lowered, repeat: fx.Repeat, env: Mapping[str, Any], trips: n
 def _reached(repeat: fx.Repeat, tensor: str, program: Program, env: Mapping[str, Any], trips: np.ndarray) -> float:
     """Bytes of the boxes of `tensor` that some CTA touches in its loop: distinct first boxes, each with its longest walk."""
     box = next(e.box for e in repeat.body if isinstance(e, fx.Copy | fx.Load) and e.box.tensor == tensor)
-    loop = next(op for op in program.body if isinstance(op, Loop) and op.var == repeat.var)
+    loop = next(op for op in walk(program.body) if isinstance(op, Loop) and op.var == repeat.var)
     first = np.broadcast_to(evaluate(box.origin[0], {**env, repeat.var: evaluate(loop.start, env)}), trips.shape)
     longest: dict[int, int] = {}
     for key, n in zip(first.tolist(), trips.tolist(), strict=True):
         longest[key] = max(longest.get(key, 0), n)
     return sum(longest.values()) * _bytes(box, program)
+
+
+def _copied(repeat: fx.Repeat, program: Program) -> int:
+    """Bytes of the copies of a step."""
+    return sum(_bytes(e.box, program) for e in repeat.body if isinstance(e, fx.Copy))
 
 
 def _bytes(box: Box, program: Program) -> int:

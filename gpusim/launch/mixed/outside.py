@@ -8,14 +8,11 @@ from typing import Any
 from gpusim import effects as fx
 from gpusim.devices.mixed.phases import Busy, Meet, Pause, phases
 from gpusim.ir.program import Program
-from gpusim.lower.lowered import Lowered
 from gpusim.spec.resolve import Machine
 
 
-def start_cycles(lowered: Lowered, machine: Machine, program: Program) -> float:
+def start_cycles(effects: tuple[fx.Effect, ...], machine: Machine, program: Program) -> float:
     """From the CTA's start to its loop: addresses, the tiles that are loaded once (from DRAM), then the first copies."""
-    at = next(i for i, e in enumerate(lowered.body) if isinstance(e, fx.Repeat))
-    effects = lowered.body[:at]
     copied = sum(_bytes(e, program) for e in effects if isinstance(e, fx.Copy) and not e.ahead)
     loaded = sum(_bytes(e, program) for e in effects if isinstance(e, fx.Load))
     from_dram = machine.l2_latency + machine.dram_latency + machine.dram_spread
@@ -24,11 +21,9 @@ def start_cycles(lowered: Lowered, machine: Machine, program: Program) -> float:
     return total + (from_dram + machine.cp_async_latency + copied / machine.fill_rate if copied else 0.0)
 
 
-def end_cycles(lowered: Lowered, machine: Machine, program: Program) -> float:
+def end_cycles(effects: tuple[fx.Effect, ...], matrix: str, machine: Machine, program: Program) -> float:
     """From the loop to the last store: the last products, work on the result, stores."""
-    at = next(i for i, e in enumerate(lowered.body) if isinstance(e, fx.Repeat))
-    effects = lowered.body[at + 1 :]
-    drain = machine.wgmma.latency if machine.wgmma and lowered.matrix == "wgmma" else machine.mma_sync.latency
+    drain = machine.wgmma.latency if machine.wgmma and matrix == "wgmma" else machine.mma_sync.latency
     stored = sum(_bytes(e, program) for e in effects if isinstance(e, fx.Store))
     return drain + _own(effects, machine, program) + stored / machine.store_rate
 

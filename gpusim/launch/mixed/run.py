@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gpusim import effects as fx
 from gpusim.devices.cta import DRAIN, LONG, REASONS
 from gpusim.devices.mixed.phases import phases
 from gpusim.devices.mixed.sm import Steady, steady
@@ -22,8 +21,9 @@ from gpusim.launch.dealing import deal
 from gpusim.launch.digest import digest
 from gpusim.launch.energy import Work, loaded
 from gpusim.launch.mixed.chip import Pace, Scheduled, schedule
-from gpusim.launch.mixed.counts import Counts, counts
+from gpusim.launch.mixed.counts import Counts, Grid, counts
 from gpusim.launch.mixed.outside import end_cycles, start_cycles
+from gpusim.launch.mixed.parts import Parts, parts
 from gpusim.launch.occupancy import occupancy, register_limit
 from gpusim.launch.settling import settled
 from gpusim.lower.lowered import Lowered
@@ -35,14 +35,6 @@ from gpusim.trace.run import Occupancy, Protocol, Run, Span
 
 #: steps of the loop that are simulated in detail
 STEPS = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """Of all CTAs: `trips` of their loop, and `env`, the values of program ids and lets, int64 [ctas]."""
-
-    trips: np.ndarray
-    env: dict[str, Any]
 
 
 def launch_mixed(program: Program, spec: GpuSpec, protocol: tuple[str, str, str], clock_mhz: Clock, timeline: bool, without: Sequence[str]) -> Run | None:
@@ -70,15 +62,17 @@ class _Ready:
     def once(self, machine: Machine, names: tuple[str, ...]) -> Run:
         """One simulation on `machine`, from which the costs `names` were taken away."""
         program, lowered, slots = self.program, self.lowered, self.held.ctas_per_sm
-        repeat, grid = _repeat(lowered), _grid(lowered)
-        c = counts(lowered, repeat, grid.env, grid.trips, machine)
+        cut = parts(lowered)
+        repeat, grid = cut.repeat, _grid(lowered, cut)
+        c = counts(lowered, cut, grid, machine)
         shared = min(1.0, machine.merge_requests * c.first_touch)
         body = phases(repeat.body, machine, program.warps, {t.name: t.dtype.bytes for t in program.tensors})
         groups = max(1, program.warps // WARPGROUP)
         found = [steady(body, machine, n, groups, STEPS, shared) for n in range(1, slots + 1)]
-        start, end = start_cycles(lowered, machine, program), end_cycles(lowered, machine, program)
-        pace = Pace(start, end, (0.0, *(f.cycles for f in found)), machine.cta_change)
-        done = schedule(grid.trips.tolist(), deal(machine, program.ctas, slots), machine.sms, pace)
+        start, end = start_cycles(cut.before, machine, program), end_cycles(cut.after, lowered.matrix, machine, program)
+        often = float(grid.times.max())
+        pace = Pace(often * start, often * end, (0.0, *(f.cycles for f in found)), machine.cta_change)
+        done = schedule((grid.trips * grid.times).tolist(), deal(machine, program.ctas, slots), machine.sms, pace)
         return self.run(machine, names, c, done, found)
 
     def run(self, machine: Machine, names: tuple[str, ...], c: Counts, done: Scheduled, found: list[Steady]) -> Run:
@@ -123,11 +117,7 @@ class _Ready:
         return loaded(run, work, spec.power, machine, before=machine.launch_start)
 
 
-def _repeat(lowered: Lowered) -> fx.Repeat:
-    return next(e for e in lowered.body if isinstance(e, fx.Repeat))
-
-
-def _grid(lowered: Lowered) -> Grid:
+def _grid(lowered: Lowered, cut: Parts) -> Grid:
     program = lowered.program
     rest = np.arange(program.ctas, dtype=np.int64)
     env: dict[str, Any] = {}
@@ -135,8 +125,8 @@ def _grid(lowered: Lowered) -> Grid:
         env[f"pid{axis}"], rest = rest % extent, rest // extent
     for let in (e for e in lowered.body if isinstance(e, Let)):
         env[let.name] = evaluate(let.value, env)
-    trips = np.broadcast_to(np.maximum(0, evaluate(_repeat(lowered).count, env)), (program.ctas,))
-    return Grid(trips, env)
+    times, trips = (np.broadcast_to(np.maximum(0, evaluate(n, env)), (program.ctas,)) for n in (cut.times, cut.repeat.count))
+    return Grid(trips, times, env)
 
 
 def _stalls(done: Scheduled, found: list[Steady], warps: int) -> dict[str, float]:

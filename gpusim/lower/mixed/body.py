@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpusim.errors import GpusimError
 from gpusim.ir.infer import TileType, tile_types
@@ -16,7 +16,8 @@ _SUMS = ("add", "sub")
 class Body:
     """One loop of a program. `needed`: tiles that a product of the same step waits for; `places`: tiles made of indices; `divided`: tiles that lie as
     the accumulator of a product whose A operand is in registers; `fused`: products that become part of a sum;
-    `turned`: transposes of loaded tiles."""
+    `turned`: transposes of loaded tiles; `outer`: the loop around it, of
+    which `before` and `after` are part."""
 
     program: Program
     loop: Loop
@@ -30,6 +31,7 @@ class Body:
     divided: frozenset[str]
     fused: frozenset[str]
     turned: dict[str, str]
+    outer: Loop | None = None
 
     def loaded(self, tile: str) -> str:
         """The tile of which `tile` is the transpose: a product reads it from shared memory either way."""
@@ -54,18 +56,24 @@ class Body:
 
 
 def body_of(program: Program) -> Body | None:
-    """The loop of `program` whose products' results are worked on; None if it has no such loop."""
+    """The loop of `program` whose products' results are worked on, which may stand in one more loop; None if it has no such loop."""
     loops = [op for op in program.body if isinstance(op, Loop)]
-    if not any(isinstance(op, Dot) for op in walk(program.body)):
+    if not any(isinstance(op, Dot) for op in walk(program.body)) or len(loops) != 1:
         return None
-    if len(loops) != 1 or all(isinstance(op, Load | Dot) for op in loops[0].body):
+    nested = [op for op in loops[0].body if isinstance(op, Loop)]
+    if not nested and all(isinstance(op, Load | Dot) for op in loops[0].body):
         return None
-    stranger = next((op for op in walk(program.body) if isinstance(op, While | If) or (isinstance(op, Loop) and op is not loops[0])), None)
+    outer, inner = (loops[0], nested[0]) if nested else (None, loops[0])
+    stranger = next((op for op in walk(program.body) if isinstance(op, While | If) or (isinstance(op, Loop) and op not in (outer, inner))), None)
     if stranger is not None:
         what = f"no timing yet for a {type(stranger).__name__} beside a matrix product"
-        raise GpusimError(f"{what}.", where=program.name, hint="Timing knows one loop of loads, products and work on their results.")
+        raise GpusimError(f"{what}.", where=program.name, hint="Timing knows one loop of loads, products and work on their results, or two nested ones.")
     at = program.body.index(loops[0])
-    return _sorted(program, loops[0], program.body[:at], program.body[at + 1 :])
+    before, after = program.body[:at], program.body[at + 1 :]
+    if outer is None:
+        return _sorted(program, inner, before, after)
+    k = outer.body.index(inner)
+    return replace(_sorted(program, inner, (*before, *outer.body[:k]), (*outer.body[k + 1 :], *after)), outer=outer)
 
 
 def _sorted(program: Program, loop: Loop, before: tuple[Op, ...], after: tuple[Op, ...]) -> Body:

@@ -67,7 +67,9 @@ class _Writer:
         loop = self.body.loop
         start = self._prologue()
         step = self._step()
-        return (*lets, *start, fx.Repeat(loop.var, loop.stop - loop.start, step), *self._epilogue())
+        whole = (*start, fx.Repeat(loop.var, loop.stop - loop.start, step), *self._epilogue())
+        outer = self.body.outer
+        return (*lets, *whole) if outer is None else (*lets, fx.Repeat(outer.var, outer.stop - outer.start, whole))
 
     def matrix(self, dot: Dot) -> fx.Matrix:
         (m, k), n = self.body.types[dot.a].shape, self.body.types[dot.b].shape[1]
@@ -145,6 +147,9 @@ class _Writer:
         else:
             self.pending = plus(self.pending, fx.Vector(wide=copies - among))
 
+    def _store(self, st: Store) -> fx.Store:
+        return fx.Store(st.box, piece_bytes(st.box, self.body.program.tensor(st.box.tensor)))
+
     def _spills(self) -> None:
         if self.spilled:
             held = round(self.spilled * 4 * 32 * self.layout.warps)
@@ -156,6 +161,7 @@ class _Writer:
         self.late = plus(self.late, fx.Vector(uniform=rules.TAIL + rules.TAIL_DESCRIPTOR * self.products, alu=rules.TAIL_ALU))
         self.pending, self.late = self.late, NOTHING
         self._flush()
+        self.out += [self._store(op) for op in self.body.loop.body if isinstance(op, Store)]
         if self.specialised:
             self.out += [fx.WaitMatrix(0), *self._copies(self.stages - 1)]
             return
