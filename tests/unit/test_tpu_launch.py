@@ -254,3 +254,13 @@ def test_attention_in_triton_s_spelling() -> None:
         expected = np.einsum("hij,hjd->hid", weights / weights.sum(-1, keepdims=True), v)
         assert np.allclose(outputs[causal], expected, atol=2e-3), "operands are rounded to tf32"
     assert steps == {False: 2 * 4 * 4, True: 2 * (1 + 2 + 3 + 4)}
+
+
+def test_attention_of_the_library_wants_large_blocks() -> None:
+    """A head of 64 fills half of an array, so it takes as long as one of 128; blocks that suit warps leave a TPU in its grid steps."""
+    small, large = (gs.run(gs.kernels.attention(heads=2, seq=1024, head_dim=128, block=block), gpu="tpu-v5e") for block in ("128x64", "512x512"))
+    assert small.bottleneck == "grid steps" and small.time_us > 5 * large.time_us
+    narrow = gs.run(gs.kernels.attention(heads=2, seq=1024, head_dim=64, block="512x512"), gpu="tpu-v5e")
+    assert narrow.time_us == pytest.approx(large.time_us, rel=0.05)
+    causal = gs.run(gs.kernels.attention(heads=2, seq=1024, head_dim=128, block="256x256", causal=True), gpu="tpu-v5e")
+    assert causal.run.counters["grid_steps"] == 2 * (1 + 2 + 3 + 4)
