@@ -8,12 +8,14 @@ from collections.abc import Iterator, Sequence
 from gpusim.errors import GpusimError
 from gpusim.launch.run import simulate
 from gpusim.spec.device import GpuSpec
+from gpusim.trace.run import Run
 from gpusim.validate.cases import Case
 from gpusim.validate.clocks import both, mhz_of
-from gpusim.validate.mapping import Unsupported, map_case
+from gpusim.validate.mapping import Mapped, Unsupported, map_case
 from gpusim.validate.outcome import Outcome
 from gpusim.validate.profiled import counted, with_times
 from gpusim.validate.protocol import Measure
+from gpusim.validate.sequence import simulated
 from gpusim.validate.simt.evaluate import evaluate_simt, is_ours
 
 
@@ -25,23 +27,22 @@ def evaluate(case: Case, spec: GpuSpec, measure: Measure, min_us: float) -> Outc
     measured = case.number(*measure.truth)
     try:
         mapped = map_case(case, measure)
-        run = simulate(mapped.program, spec, **mapped.options)
+        value, run = simulated((mapped.program, *mapped.then), mapped.options, spec, measure) if mapped.then else _alone(mapped, spec, measure)
     except (Unsupported, GpusimError) as reason:
         return Outcome(case.id, case.group, case.family, measured, None, measure.unit, None, "unsupported", str(reason), case.noise, "", case.params)
     except Exception as error:
         error.add_note(f"while simulating the measured case {case.id}")
         raise
     assert measured is not None, "map_case refuses a case without its measured value"
-    simulated = measure.simulated(run)
     short = _length_us(case, measure) < min_us
     return Outcome(
         case.id,
         case.group,
         case.family,
         measured,
-        simulated,
+        value,
         measure.unit,
-        simulated / measured - 1,
+        value / measured - 1,
         "short" if short else "ok",
         f"shorter than {min_us:g} us" if short else None,
         case.noise,
@@ -50,6 +51,11 @@ def evaluate(case: Case, spec: GpuSpec, measure: Measure, min_us: float) -> Outc
         counted(run, spec),
         both(case.number("clock_mhz"), mhz_of(run, spec)),
     )
+
+
+def _alone(mapped: Mapped, spec: GpuSpec, measure: Measure) -> tuple[float, Run]:
+    run = simulate(mapped.program, spec, **mapped.options)
+    return measure.simulated(run), run
 
 
 def evaluate_all(cases: Sequence[Case], spec: GpuSpec, measure: Measure, min_us: float, jobs: int | None = None) -> list[Outcome]:

@@ -34,30 +34,37 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """`options` are keyword arguments of `simulate`; `shape` names the problem, whatever the configuration that solves it."""
+    """`options` are keyword arguments of `simulate`; `shape` names the problem, whatever the configuration that solves it. then: programs that the case
+    launches behind the first one."""
 
     program: Program
     options: dict[str, Any]
     shape: str
+    then: tuple[Program, ...] = ()
 
 
 def map_case(case: Case, measure: Measure) -> Mapped:
     """The simulation that stands for `case` under `measure`; Unsupported with the reason if there is none."""
     if not case.kernel:
         raise Unsupported(f"a microbenchmark record ('{case.family}'): no program stands for it")
-    if case.kernel not in KERNELS:
+    chain = CHAINS.get(str(case.record.get("variant")), ())
+    if case.kernel not in KERNELS and not chain:
         raise Unsupported(f"no program for kernel '{case.kernel}'")
-    if (case.number("launches") or 1) != 1 or len(launches(case)) > 1:
+    if max(case.number("launches") or 1, len(launches(case))) != max(1, len(chain)):
         raise Unsupported("the case sums several launches")
     if case.number(*measure.truth) is None:
         raise Unsupported(f"the case has no {' or '.join(measure.truth)}")
     try:
-        program, shape = KERNELS[case.kernel](case)
+        programs, shape = _chained(case, chain) if chain else _alone(*KERNELS[case.kernel](case))
     except GpusimError as error:
         raise Unsupported(str(error)) from None
     clock = LOAD if measure.own_clock else _clock(case)
     zeros = {"data": "zeros"} if case.params.get("data") == "zeros" else {}
-    return Mapped(program, {"l2": measure.l2, "launch": measure.launch, "clock_mhz": clock, "leftover": measure.leftover, **zeros}, shape)
+    return Mapped(programs[0], {"l2": measure.l2, "launch": measure.launch, "clock_mhz": clock, "leftover": measure.leftover, **zeros}, shape, programs[1:])
+
+
+def _alone(program: Program, shape: str) -> tuple[tuple[Program, ...], str]:
+    return (program,), shape
 
 
 def _clock(case: Case) -> float:
@@ -169,6 +176,15 @@ def _elementwise(case: Case) -> tuple[Program, str]:
         raise Unsupported(f"variant '{variant}' of {case.kernel}")
     n, block, warps = _sizes(case, "n", "block", "warps")
     return elementwise(n, fn=fn, dtype=str(case.params.get("dtype")), block=block, warps=warps), f"n={n}"
+
+
+#: variant of a case of several elementwise launches -> their functions, in order: those of the library read and write as ours do
+CHAINS = {"sin2cos2_unfused": ("sin", "cos", "square", "square", "add")}
+
+
+def _chained(case: Case, chain: tuple[str, ...]) -> tuple[tuple[Program, ...], str]:
+    n, block, warps = _sizes(case, "n", "block", "warps")
+    return tuple(elementwise(n, fn=fn, dtype=str(case.params.get("dtype")), block=block, warps=warps) for fn in chain), f"n={n}"
 
 
 #: name of the measured kernel -> what builds its program from a case

@@ -22,6 +22,8 @@ ALIASES: dict[str, tuple[str, dict[str, int]]] = {
     "transpose_tiled_pad": ("transpose_tiled", {"pad": 1}),
 }
 
+#: threads of a warp
+LANES = 32
 #: a kernel's name, and the constants in <> of a template
 NAMED = re.compile(r"(?P<name>\w+)(?:<(?P<constants>[\d, ]+)>)?")
 
@@ -89,6 +91,8 @@ def _launched(case: Case) -> Geometry | None:
     record = case.record
     if "grid" in record and "block" in record:
         return Geometry(_three(record["grid"]), _three(record["block"]), int(record.get("smem_dynamic") or 0))
+    if isinstance(case.params.get("grid"), int) and isinstance(case.params.get("warps"), int):
+        return Geometry((case.params["grid"], 1, 1), (LANES * case.params["warps"], 1, 1))
     launch = profiled(case)
     if launch is not None and isinstance(launch.get("grid"), str):
         return Geometry(_three(launch["grid"]), _three(launch["block"]), int(launch.get("launch__shared_mem_per_block_dynamic") or 0))
