@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpusim.kernels.attention import attention
-from gpusim.kernels.elementwise import elementwise
+from gpusim.kernels.elementwise import elementwise, unfused
 from gpusim.kernels.gemm import gemm
 from gpusim.kernels.norm import layernorm, rmsnorm
 from gpusim.kernels.softmax import softmax
@@ -21,4 +21,4 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "rmsnorm": rmsnorm,
 }
 
-__all__ = ["KERNELS", "attention", "elementwise", "gemm", "layernorm", "rmsnorm", "softmax"]
+__all__ = ["KERNELS", "attention", "elementwise", "gemm", "layernorm", "rmsnorm", "softmax", "unfused"]

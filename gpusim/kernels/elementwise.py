@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from gpusim.errors import GpusimError
 from gpusim.ir.build import Builder
 from gpusim.ir.program import Program
+from gpusim.ir.types import DType
 from gpusim.ir.types import dtype as dtype_of
 
 #: a chain: the builder, the tiles that were read -> the tiles that are written
@@ -100,15 +101,42 @@ def elementwise(n: int = 1 << 24, *, fn: str = "copy", dtype: str = "fp32", bloc
     backward pass: sigmoid3_saved and sigmoid3_backward_saved (1 read and 3 writes, 4 reads and 1 write: 9 accesses), sigmoid3 and
     sigmoid3_backward_recompute (2 and 3: 5 accesses). block: elements of a block. Raises GpusimError for what makes no sense.
     """
-    row = _row(fn)
+    _known(fn)
     of = dtype_of(dtype)
     check_sizes("elementwise", n=n)
     check_block("elementwise", block, warps)
+    return _program(fn, n, of, block, warps, {})
+
+
+#: a function -> the same in separate kernels, as eager code runs it: (function, its tensors by other names)
+STEPS: dict[str, tuple[tuple[str, dict[str, str]], ...]] = {
+    "sin2cos2": (
+        ("sin", {"y": "s"}),
+        ("cos", {"y": "c"}),
+        ("square", {"x": "s", "y": "s2"}),
+        ("square", {"x": "c", "y": "c2"}),
+        ("add", {"x": "s2", "z": "c2"}),
+    ),
+    "sigmoid3": (("sigmoid", {"y": "s1"}), ("sigmoid", {"x": "s1", "y": "s2"}), ("sigmoid", {"x": "s2"})),
+}
+
+
+def unfused(n: int = 1 << 24, *, fn: str = "sin2cos2", dtype: str = "fp32", block: int = 1024, warps: int = 4) -> list[Program]:
+    """The kernels of `elementwise(fn=...)` where every operation is one of its own, for `gs.program`: what lies between goes through memory.
+
+    fn: a key of `STEPS`. Tensors of one name are one array. Raises GpusimError as `elementwise` does.
+    """
+    if fn not in STEPS:
+        raise GpusimError(f"fn = '{fn}' has no steps.", where="unfused", hint=f"Give one of: {', '.join(STEPS)}.")
+    whole = elementwise(n, fn=fn, dtype=dtype, block=block, warps=warps)
+    return [_program(step, n, whole.tensors[0].dtype, block, warps, names) for step, names in STEPS[fn]]
+
+
+def _program(fn: str, n: int, of: DType, block: int, warps: int, names: dict[str, str]) -> Program:
+    row = FUNCTIONS[fn]
     b = Builder("elementwise", (-(-n // block),), warps)
-    reads = [b.tensor(name, of, (n,)) for name in row.reads]
-    writes = [b.tensor(name, of, (n,), role="out") for name in row.writes]
-    if of.name != "fp32" and fn.startswith("sigmoid"):
-        raise GpusimError(f"fn = '{fn}' computes in fp32.", where="elementwise", hint="Give dtype='fp32'.")
+    reads = [b.tensor(names.get(name, name), of, (n,)) for name in row.reads]
+    writes = [b.tensor(names.get(name, name), of, (n,), role="out") for name in row.writes]
     at = (b.program_id(0) * block,)
     tiles = tuple(b.load(t, at, (block,), True) for t in reads)
     for t, tile in zip(writes, row.chain(b, tiles), strict=True):
@@ -116,10 +144,9 @@ def elementwise(n: int = 1 << 24, *, fn: str = "copy", dtype: str = "fp32", bloc
     return b.finish({"n": n, "fn": fn, "dtype": of.name, "block": block, "warps": warps}, flops=n * row.operations)
 
 
-def _row(fn: str) -> Row:
+def _known(fn: str) -> None:
     if fn not in FUNCTIONS:
         raise GpusimError(f"fn = '{fn}' is unknown.", where="elementwise", hint=f"Give one of: {', '.join(FUNCTIONS)}.")
-    return FUNCTIONS[fn]
 
 
 def check_sizes(where: str, **sizes: int) -> None:

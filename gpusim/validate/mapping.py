@@ -12,7 +12,7 @@ from typing import Any
 from gpusim.errors import GpusimError
 from gpusim.ir.program import Program
 from gpusim.kernels.attention import attention
-from gpusim.kernels.elementwise import elementwise
+from gpusim.kernels.elementwise import elementwise, unfused
 from gpusim.kernels.gemm import gemm
 from gpusim.kernels.norm import layernorm, rmsnorm
 from gpusim.kernels.softmax import softmax
@@ -47,10 +47,10 @@ def map_case(case: Case, measure: Measure) -> Mapped:
     """The simulation that stands for `case` under `measure`; Unsupported with the reason if there is none."""
     if not case.kernel:
         raise Unsupported(f"a microbenchmark record ('{case.family}'): no program stands for it")
-    chain = CHAINS.get(str(case.record.get("variant")), ())
+    chain, number = CHAINS.get(str(case.record.get("variant")), ("", 1))
     if case.kernel not in KERNELS and not chain:
         raise Unsupported(f"no program for kernel '{case.kernel}'")
-    if max(case.number("launches") or 1, len(launches(case))) != max(1, len(chain)):
+    if max(case.number("launches") or 1, len(launches(case))) != number:
         raise Unsupported("the case sums several launches")
     if case.number(*measure.truth) is None:
         raise Unsupported(f"the case has no {' or '.join(measure.truth)}")
@@ -178,13 +178,13 @@ def _elementwise(case: Case) -> tuple[Program, str]:
     return elementwise(n, fn=fn, dtype=str(case.params.get("dtype")), block=block, warps=warps), f"n={n}"
 
 
-#: variant of a case of several elementwise launches -> their functions, in order: those of the library read and write as ours do
-CHAINS = {"sin2cos2_unfused": ("sin", "cos", "square", "square", "add")}
+#: variant of a case of several elementwise launches -> the function whose steps they are, and how many: those of the library read and write as ours do
+CHAINS = {"sin2cos2_unfused": ("sin2cos2", 5)}
 
 
-def _chained(case: Case, chain: tuple[str, ...]) -> tuple[tuple[Program, ...], str]:
+def _chained(case: Case, fn: str) -> tuple[tuple[Program, ...], str]:
     n, block, warps = _sizes(case, "n", "block", "warps")
-    return tuple(elementwise(n, fn=fn, dtype=str(case.params.get("dtype")), block=block, warps=warps) for fn in chain), f"n={n}"
+    return tuple(unfused(n, fn=fn, dtype=str(case.params.get("dtype")), block=block, warps=warps)), f"n={n}"
 
 
 #: name of the measured kernel -> what builds its program from a case

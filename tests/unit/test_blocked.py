@@ -177,3 +177,13 @@ def test_kernels_of_a_program_find_in_l2_what_the_one_before_has_written() -> No
     first, second = report.launches
     assert second.traffic["dram_read_bytes"] == 0 < first.traffic["dram_read_bytes"]
     assert not report.notes and "elementwise" in str(report)
+
+
+def test_steps_of_a_chain_are_kernels_of_their_own_that_share_their_tensors() -> None:
+    n = 1 << 18
+    report = gs.program(gs.kernels.unfused(n), gpu="h200")
+    assert [r.params["fn"] for r in report.launches] == ["sin", "cos", "square", "square", "add"]
+    assert report.traffic["dram_read_bytes"] == 4 * n, "x once; what lies between is found in L2"
+    fused = gs.run(gs.kernels.elementwise(n, fn="sin2cos2"), gpu="h200")
+    moved = [sum(r.traffic[f"l1_{way}_sectors"] for r in runs for way in ("load", "store")) for runs in (report.launches, (fused,))]
+    assert moved[0] == 11 / 2 * moved[1]

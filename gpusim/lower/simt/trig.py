@@ -17,10 +17,19 @@ _REST = tuple(
 )
 
 
+#: the tests of the argument, kept for the second function that needs them: there are few predicates (listing: two P2R an element, LOP3 and ISETP later)
+_KEPT = ("P2R", "P2R", "LOP3", "ISETP")
+
+
 def trig(w: Writer, op: Op) -> None:
     """sin and cos."""
     x = w.operands(op.args)
+    again = w.find(("turns", x), w.block) is not None
     turns, left = _reduced(w, x)
+    if again:
+        tests = w.fresh()
+        for name in _KEPT:
+            w.emit(name, (w.fresh(0),) if name == "ISETP" else (tests,), turns)
     value: tuple[int, ...] = left
     for name in _REST[:-1]:
         made = () if name in ("BSSY", "BRA", "BSYNC") else (w.fresh(0 if "SETP" in name else 1),)
