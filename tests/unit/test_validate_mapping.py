@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gpusim.validate.cases import Case, read
-from gpusim.validate.mapping import DEFAULT_GPU, KERNELS, Unsupported, map_case
+from gpusim.validate.mapping import CHAINS, DEFAULT_GPU, KERNELS, Unsupported, map_case
 from gpusim.validate.protocol import MEASURES, measure_of
 
 CASES = {case.id: case for case in read(DEFAULT_GPU)}
@@ -32,7 +32,7 @@ def test_every_measured_gemm_maps_with_the_grid_it_had() -> None:
 
 
 def test_everything_else_is_unsupported_with_the_name_of_its_kernel() -> None:
-    others = [case for case in CASES.values() if case.kernel not in KERNELS]
+    others = [case for case in CASES.values() if case.kernel not in KERNELS and case.record.get("variant") not in CHAINS]
     assert len(others) < len(CASES) - len(GEMMS)
     for case in others:
         with pytest.raises(Unsupported, match="no program for kernel"):
@@ -79,3 +79,12 @@ def test_the_clock_is_the_quotient_where_it_is_not_given() -> None:
 def test_an_unknown_measure_names_the_known_ones() -> None:
     with pytest.raises(Exception, match="cycles, time"):
         measure_of("joules")
+
+
+def test_row_kernels_map_with_their_block_and_warps_and_chains_launch_by_launch() -> None:
+    rows = [case for case in CASES.values() if case.family in ("softmax_fused", "softmax_online", "norm", "elementwise")]
+    for case in rows:
+        program = map_case(case, MEASURES["cycles"]).program
+        assert program.warps == case.params["warps"] and program.params["block"] == case.params["block"]
+    chain = map_case(CASES["sin2cos2_unfused_1048576"], MEASURES["cycles"])
+    assert len((chain.program, *chain.then)) == 5
