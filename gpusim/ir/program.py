@@ -43,7 +43,8 @@ class Tensor:
 class Program:
     """What `grid` blocks do. `warps` per block is the launch's choice, as in Triton; `params` are the arguments the user
     gave (printed, compared, hashed); `flops` counts the useful operations, without padding. `retile`: makes the same program with
-    another tile, where its maker left the tile to the device."""
+    another tile, where its maker left the tile to the device. `resident`: blocks of which no more run at once, where `grid` counts the work items
+    of a persistent launch (0: as many as fit)."""
 
     name: str
     tensors: tuple[Tensor, ...]
@@ -53,6 +54,7 @@ class Program:
     params: dict[str, Any] = field(default_factory=dict)
     flops: int = 0
     retile: Callable[[str], Program] | None = field(default=None, repr=False, compare=False)
+    resident: int = 0
 
     @property
     def ctas(self) -> int:

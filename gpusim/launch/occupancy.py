@@ -10,10 +10,10 @@ from gpusim.trace.run import Occupancy
 WARP_LANES = 32
 
 
-def occupancy(foot: Footprint, spec: GpuSpec) -> Occupancy:
+def occupancy(foot: Footprint, spec: GpuSpec, resident: int = 0) -> Occupancy:
     """CTAs per SM by warps, registers, CTA slots and shared memory. GpusimError if not even one fits.
 
-    Registers belong to the sub-cores, and the warps of a CTA are dealt to them evenly.
+    Registers belong to the sub-cores, and the warps of a CTA are dealt to them evenly. resident: CTAs of a persistent launch (0: it is none).
     """
     sm = spec.sm
     granule = sm.register_granule
@@ -26,6 +26,8 @@ def occupancy(foot: Footprint, spec: GpuSpec) -> Occupancy:
         "CTA slots": sm.max_ctas,
         "shared memory": sm.shared_max // shared if shared else sm.max_ctas,
     }
+    if resident:
+        limits["persistent grid"] = -(-resident // spec.sms)
     limiter = min(limits, key=lambda k: limits[k])
     if limits[limiter] < 1:
         needs = {"registers": f"{per_warp * foot.warps} registers of {sm.registers}", "warps": f"{foot.warps} warps of {sm.max_warps}"}

@@ -36,4 +36,6 @@ def prepare(program: Program, spec: GpuSpec, clock_mhz: Clock) -> Ready:
     """`program` on `spec` at `clock_mhz`, or at the highest clock that it can have. GpusimError for what the device cannot do."""
     check(program)
     lowered = lower(program, resolve(spec, spec.clocks.boost / 1e6), spec.sm.shared_max_per_cta, lambda warps: register_limit(warps, spec))
-    return Ready(lowered, resolve(spec, first_mhz(clock_mhz, spec, lowered.matrix != "simt")), occupancy(lowered.footprint, spec), stream(lowered))
+    return Ready(
+        lowered, resolve(spec, first_mhz(clock_mhz, spec, lowered.matrix != "simt")), occupancy(lowered.footprint, spec, program.resident), stream(lowered)
+    )

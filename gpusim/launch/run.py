@@ -17,6 +17,7 @@ from gpusim.launch.clock import Clock
 from gpusim.launch.dealing import deal
 from gpusim.launch.digest import digest
 from gpusim.launch.energy import loaded, rests, tile_work
+from gpusim.launch.items import NOTE, work_items
 from gpusim.launch.mixed.run import launch_mixed
 from gpusim.launch.prepare import Ready, prepare
 from gpusim.launch.protocol import check_options
@@ -68,6 +69,11 @@ def simulate_gpu(
     if is_of_threads(program):
         protocol: dict[str, Any] = {"l2": l2, "launch": launch, "clock_mhz": clock_mhz, "exact": exact, "leftover": leftover, "data": data}
         return simulate_blocked(program, spec, timeline=timeline, without=without, **protocol)
+    items = work_items(program, spec.sms)
+    if items is not None:
+        said: dict[str, Any] = {"l2": l2, "launch": launch, "clock_mhz": clock_mhz, "exact": exact, "leftover": leftover, "data": data}
+        made = simulate_gpu(items, spec, timeline=timeline, without=without, **said)
+        return replace(made, notes=(*made.notes, NOTE.format(items=items.ctas, blocks=program.ctas)))
     mixed = launch_mixed(program, spec, (l2, launch, data), clock_mhz, timeline, without)
     if mixed is not None:
         return mixed

@@ -43,7 +43,7 @@ def launch_mixed(program: Program, spec: GpuSpec, protocol: tuple[str, str, str]
     lowered = lower_mixed(program, resolve(spec, spec.clocks.boost / 1e6), spec.sm.shared_max_per_cta, lambda warps: register_limit(warps, spec))
     if lowered is None:
         return None
-    ready = _Ready(program, spec, lowered, occupancy(lowered.footprint, spec), protocol, timeline)
+    ready = _Ready(program, spec, lowered, occupancy(lowered.footprint, spec, program.resident), protocol, timeline)
     first = resolve(spec, first_mhz(clock_mhz, spec, lowered.matrix != "simt"))
     return settled(ready.once, lambda run: run, clock_mhz, first, spec, without)[1]
 
