@@ -122,6 +122,7 @@ def _counters(total: dict[str, float], program: Program, machine: Machine, fresh
     sector = machine.sector
     asked, stored = round(total["load_bytes"] / sector), round(total["store_bytes"] / sector)
     missed = min(asked, round(fresh / sector))
+    dirty = _left_dirty(fresh, written, machine)
     out = {
         "instructions": round(total["instructions"]),
         "tensor_fma": round(total["tensor_fma"]),
@@ -134,8 +135,8 @@ def _counters(total: dict[str, float], program: Program, machine: Machine, fresh
         "l2_hit_sectors": asked - missed + stored,
         "fabric_sectors": round((missed + stored) * (machine.halves - 1) / machine.halves),
         "dram_read_bytes": missed * sector,
-        "dram_write_bytes": round(max(0.0, written - machine.dirty_bytes * machine.halves)),
-        "l2_dirty_bytes": round(min(written, machine.dirty_bytes * machine.halves)),
+        "dram_write_bytes": round(written - dirty),
+        "l2_dirty_bytes": round(dirty),
     }
     if total["spill_bytes"]:
         out["spill_bytes"] = round(total["spill_bytes"])
@@ -143,6 +144,14 @@ def _counters(total: dict[str, float], program: Program, machine: Machine, fresh
     crossed = min(out["fabric_sectors"], round(stored * (machine.halves - 1) / machine.halves))
     parts = {"l2_read_hit_sectors": hit, "l2_read_miss_sectors": missed, "fabric_read_sectors": out["fabric_sectors"] - crossed}
     return out | parts | {"fabric_write_sectors": crossed}
+
+
+def _left_dirty(fresh: float, written: float, m: Machine) -> float:
+    """Written bytes that L2 still holds at the end: of what it holds, written and read bytes have the shares in which they came. A line whose home is
+    in the other half has a copy in the near one."""
+    copies = 2.0 - 1.0 / m.halves
+    held = m.half_bytes * m.halves * written / (copies * (fresh + written)) if fresh + written else 0.0
+    return min(written, held, m.dirty_bytes * m.halves)
 
 
 def _bounds(total: dict[str, float], counters: Counters, matrix: str, m: Machine) -> dict[str, float]:
