@@ -42,11 +42,11 @@ def work_items(program: Program, sms: int) -> Program | None:
 
 
 def _walks(program: Program, outer: Loop) -> bool:
-    """Whether all work stands in one loop over items, in which each of them multiplies matrices in a loop of its own."""
+    """Whether all work stands in one loop over items, in which each of them multiplies matrices in a loop of its own and stores behind it."""
     before = program.body[: program.body.index(outer)]
     inner = [op for op in outer.body if isinstance(op, Loop)]
     plain = len(program.grid) == 1 and program.body[-1] is outer and all(isinstance(op, Let | Full | Index) for op in before)
-    product = len(inner) == 1 and any(isinstance(op, Dot) for op in walk(inner[0].body))
+    product = len(inner) == 1 and any(isinstance(op, Dot) for op in walk(inner[0].body)) and not any(isinstance(op, Store) for op in walk(inner[0].body))
     return plain and product and outer.start == Const(0) and not any(isinstance(op, If) for op in walk(outer.body))
 
 
