@@ -22,6 +22,7 @@ PROMISES = {
     "06_divergence.py": ["collatz on h100-sxm", "n = n // 2", "mixed:", "sorted:"],
     "07_program.py": ["2 launches on h200-sxm", "scale reads 0 of 16 MB from DRAM, and 128 of 128", "alone 16 MB", "stream  "],
     "08_gpu_and_tpu.py": ["tpu-v5p", "share of the published peak, %", "block 128x128x128", " 129 columns:", "w2 1/3"],
+    "09_triton.py": ["softmax on h100-sxm", "fused: largest error", "= load(x[pid0 :+ 1, 0 :+ 1024]", "BM: 128"],
 }
 
 #: example -> what must hold of its variables
@@ -38,6 +39,10 @@ CHECKS: dict[str, list[Callable[[dict[str, Any]], bool]]] = {
         lambda names: (names["share"].loc[8] < 5).all() and (names["share"].loc[4096] > 60).all(),
         lambda names: [r.time_us for r in names["ladder"].values()] == sorted((r.time_us for r in names["ladder"].values()), reverse=True),
         lambda names: Path("systolic.png").exists(),
+    ],
+    "09_triton.py": [
+        lambda names: names["naive_us"] > 1.5 * names["fused_us"],
+        lambda names: len(names["matmul"].tried) == 4 and names["matmul"].report.time_us == min(t.time_us for t in names["matmul"].tried),
     ],
     "04_sweep_dataframe.py": [lambda names: len(names["df"]) == 12 and len(names["best"]) == 6],
 }

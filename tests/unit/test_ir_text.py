@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gpusim.errors import GpusimError
@@ -114,6 +114,11 @@ PROGRAMS = st.builds(
 )
 
 
+#: programs of many kinds of ops take a while to be drawn, on a busy machine too long for the default
+SLOW = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+
+
+@SLOW
 @given(PROGRAMS)
 def test_what_show_writes_parse_reads(program: Program) -> None:
     text = show(program)
@@ -121,6 +126,7 @@ def test_what_show_writes_parse_reads(program: Program) -> None:
     assert show(parse(text)) == text
 
 
+@SLOW
 @given(expressions(st.sampled_from("xyz")))
 def test_the_text_of_an_expression_means_in_python_what_it_means_here(e: Expr) -> None:
     env = {"x": 7, "y": -2, "z": 0}
