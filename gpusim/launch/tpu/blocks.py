@@ -25,7 +25,7 @@ from gpusim.spec.tpu import TpuSpec
 #: of the candidates, how many are simulated
 SIMULATED = 2
 #: in how many pieces a side of the product may be cut
-PIECES = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48)
+PIECES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
 #: the largest sides of a block
 LARGEST = (2048, 4096, 8192)
 
