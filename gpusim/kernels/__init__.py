@@ -16,6 +16,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "gemm": gemm,
     "attention": attention,
     "elementwise": elementwise,
+    "unfused": unfused,
     "softmax": softmax,
     "layernorm": layernorm,
     "rmsnorm": rmsnorm,

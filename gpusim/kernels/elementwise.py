@@ -121,7 +121,7 @@ STEPS: dict[str, tuple[tuple[str, dict[str, str]], ...]] = {
 }
 
 
-def unfused(n: int = 1 << 24, *, fn: str = "sin2cos2", dtype: str = "fp32", block: int = 1024, warps: int = 4) -> list[Program]:
+def unfused(n: int = 1 << 24, *, fn: str = "sin2cos2", dtype: str = "fp32", block: int = 1024, warps: int = 4) -> tuple[Program, ...]:
     """The kernels of `elementwise(fn=...)` where every operation is one of its own, for `gs.program`: what lies between goes through memory.
 
     fn: a key of `STEPS`. Tensors of one name are one array. Raises GpusimError as `elementwise` does.
@@ -129,12 +129,12 @@ def unfused(n: int = 1 << 24, *, fn: str = "sin2cos2", dtype: str = "fp32", bloc
     if fn not in STEPS:
         raise GpusimError(f"fn = '{fn}' has no steps.", where="unfused", hint=f"Give one of: {', '.join(STEPS)}.")
     whole = elementwise(n, fn=fn, dtype=dtype, block=block, warps=warps)
-    return [_program(step, n, whole.tensors[0].dtype, block, warps, names) for step, names in STEPS[fn]]
+    return tuple(_program(step, n, whole.tensors[0].dtype, block, warps, names) for step, names in STEPS[fn])
 
 
 def _program(fn: str, n: int, of: DType, block: int, warps: int, names: dict[str, str]) -> Program:
     row = FUNCTIONS[fn]
-    b = Builder("elementwise", (-(-n // block),), warps)
+    b = Builder(f"elementwise_{fn}" if names else "elementwise", (-(-n // block),), warps)
     reads = [b.tensor(names.get(name, name), of, (n,)) for name in row.reads]
     writes = [b.tensor(names.get(name, name), of, (n,), role="out") for name in row.writes]
     at = (b.program_id(0) * block,)

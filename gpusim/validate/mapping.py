@@ -184,7 +184,7 @@ CHAINS = {"sin2cos2_unfused": ("sin2cos2", 5)}
 
 def _chained(case: Case, fn: str) -> tuple[tuple[Program, ...], str]:
     n, block, warps = _sizes(case, "n", "block", "warps")
-    return tuple(unfused(n, fn=fn, dtype=str(case.params.get("dtype")), block=block, warps=warps)), f"n={n}"
+    return unfused(n, fn=fn, dtype=str(case.params.get("dtype")), block=block, warps=warps), f"n={n}"
 
 
 #: name of the measured kernel -> what builds its program from a case

@@ -187,3 +187,17 @@ def test_steps_of_a_chain_are_kernels_of_their_own_that_share_their_tensors() ->
     fused = gs.run(gs.kernels.elementwise(n, fn="sin2cos2"), gpu="h200")
     moved = [sum(r.traffic[f"l1_{way}_sectors"] for r in runs for way in ("load", "store")) for runs in (report.launches, (fused,))]
     assert moved[0] == 11 / 2 * moved[1]
+
+
+def test_a_naive_softmax_is_five_kernels_with_the_same_result() -> None:
+    steps = gs.kernels.softmax(3, 500, variant="naive")
+    arrays = random_inputs(steps[0])
+    for step in steps:
+        found, tiles = values(step)
+        for name in tiles:
+            np.testing.assert_allclose(found[name], tiles[name], rtol=1e-6)
+        arrays |= compute(step, {t.name: arrays[t.name] for t in step.tensors if t.role == "in"})
+    right = REFERENCES["softmax"](steps[0], {"x": arrays["x"]})["y"]
+    np.testing.assert_allclose(arrays["y"], right, rtol=1e-5)
+    report = gs.program(steps, gpu="h200")
+    assert len(report.launches) == 5 and "softmax_exp" in str(report)
