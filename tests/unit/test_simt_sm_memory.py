@@ -218,12 +218,12 @@ def test_a_launch_lasts_until_l2_has_taken_in_its_stores() -> None:
     assert path.settled > sent
 
 
-@pytest.mark.parametrize("sectors, slots", [((0, 1, 2, 3), 4), ((0,), 2), ((0, 4, 8), 6), ((0, 1, 4), 4)])
-def test_a_sector_alone_in_its_line_takes_the_room_of_two_on_its_way_to_l2(sectors: tuple[int, ...], slots: int) -> None:
+@pytest.mark.parametrize("sectors, partial, slots", [((0, 1, 2, 3), 0, 4), ((0,), 0, 2), ((0, 4, 8), 0, 6), ((1, 2, 3, 4), 0, 4), ((0, 1, 2, 3, 4), 2, 7)])
+def test_sectors_alone_in_their_lines_and_cut_ones_take_the_room_of_two_on_their_way_to_l2(sectors: tuple[int, ...], partial: int, slots: int) -> None:
     m = machine()
     path = MemoryPath(m, Surroundings(active_sms=m.sms))
     for i in range(100):
-        path.store(Touch(0, 32, tuple(s + 400 * i for s in sectors)), 0.0)
+        path.store(Touch(0, 32, tuple(s + 400 * i for s in sectors), partial=partial), 0.0)
     assert path.settled == pytest.approx(100 * slots * m.sms * m.sector / m.l2_write_rate, rel=0.01)
 
 
