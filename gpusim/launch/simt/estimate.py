@@ -10,7 +10,7 @@ from gpusim.devices.simt.result import SmRun
 from gpusim.launch.simt.counting import path_instructions
 from gpusim.launch.simt.loads import Load
 from gpusim.launch.simt.loops import Caps, Nodes, Shape, parse, returns, shape, shortened
-from gpusim.launch.simt.sample import BUDGET, behind, beyond, copies, further, times, waves
+from gpusim.launch.simt.sample import BUDGET, behind, beyond, copies, times, waves
 from gpusim.launch.simt.timing import Bench
 from gpusim.lower.simt.code import Code
 from gpusim.trace.simt import CtaPath
@@ -106,20 +106,23 @@ def _estimate(on: Bench, load: Load, paths: Sequence[CtaPath], mean: float, *, e
 
 def _long(on: Bench, held: Paths, number: int, mean: float, timeline: bool) -> Estimate:
     """The first wave of CTAs, and one from the middle behind it: what that adds is what every further wave takes. The first finds more in DRAM, and has
-    an end in which CTAs are alone; where CTAs go one after the other, because older ones issue first, further waves fill it."""
+    an end in which CTAs are alone; where CTAs go one after the other, because older ones issue first, further waves fill it. A last wave that is not
+    full comes behind all others: shortened loops would hide it behind the ends of CTAs, which are not shortened."""
     slots = on.ready.held.ctas_per_sm
-    ctas = list(range(min(number, 2 * slots, len(held.paths))))
-    two, said = _loops(on, held, ctas, min(number, 2 * slots), BUDGET, timeline)
+    full, rest = divmod(number, slots)
+    if number > FEW * slots:
+        rest = 0
+    ctas = list(range(min(full * slots, 2 * slots, len(held.paths))))
     size = mean * len(ctas) / sum(held.sizes[i] for i in ctas)
-    if number <= 2 * slots:
-        return Estimate(times(two, size), said)
-    one, _ = _loops(on, held, ctas[:slots], slots, BUDGET / 2, False)
-    told = f"two waves of an SM timed, {number} CTAs in proportion to their instructions"
-    rest = number % slots
-    if not rest or number > FEW * slots:
-        return Estimate(times(beyond(one, two, number / slots - 2), size), (*said, told))
-    more, _ = _loops(on, held, ctas[: slots + rest], slots + rest, BUDGET, False)
-    return Estimate(times(behind(beyond(one, two, number // slots - 2), further(one, more)), size), (*said, told))
+    run, said = _loops(on, held, ctas, min(full, 2) * slots, BUDGET, timeline)
+    if full > 1:
+        one, _ = _loops(on, held, ctas[:slots], slots, BUDGET / 2, False)
+        run = beyond(one, run, (number - rest) / slots - 2)
+        said = (*said, f"two waves of an SM timed, {number} CTAs in proportion to their instructions")
+    if rest:
+        last, more = _loops(on, held, ctas[:rest], rest, BUDGET, False)
+        run, said = behind(run, last), (*said, *more)
+    return Estimate(times(run, size), tuple(dict.fromkeys(said)))
 
 
 def _sampled(on: Bench, held: Paths, number: int, mean: float, timeline: bool) -> Estimate:

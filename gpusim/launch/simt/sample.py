@@ -74,11 +74,6 @@ def beyond(a: SmRun, b: SmRun, steps: float) -> SmRun:
     return _joined(a, b, lambda x, y: max(0.0, y + max(0.0, y - x) * steps))
 
 
-def further(a: SmRun, b: SmRun) -> SmRun:
-    """What b has more than a."""
-    return _joined(a, b, lambda x, y: max(0.0, y - x))
-
-
 def behind(a: SmRun, b: SmRun) -> SmRun:
     """a, and b when a has ended. Single CTAs are those of a."""
     return replace(_joined(a, b, lambda x, y: x + y), ctas=a.ctas, timeline=a.timeline)
