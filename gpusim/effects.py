@@ -118,10 +118,12 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """`wavefronts` passes of the CTA through the shared-memory port, by `count` instructions per warp; waited for."""
+    """`wavefronts` passes of the CTA through the shared-memory port, by `count` instructions per warp; waited for. arriving: they store what loads
+    to registers bring, each as soon as it is there, so that only the last ones come behind the last load."""
 
     wavefronts: float
     count: float
+    arriving: bool = False
 
 
 @dataclass(frozen=True, slots=True)

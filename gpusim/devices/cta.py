@@ -37,12 +37,12 @@ SELECTED, WAIT, BARRIER, LONG, SHORT, LG, MATH, GMMA, MEMBAR, DRAIN, NO_INSTRUCT
 
 class Cta:
     """What one CTA remembers: its clock `t`, its tiles, copies and matrix groups not yet waited for, its spans, and the
-    sectors it asked for that were merged (`merging`: of them, those in the steady window)."""
+    sectors it asked for that were merged (`merging`: of them, those in the steady window); `age`: loop steps that its slot has run before it."""
 
-    __slots__ = ("number", "sm", "t", "placed", "landing", "loaded", "groups", "matrix", "life", "begun", "marks", "window", "merged", "merging")
+    __slots__ = ("number", "sm", "t", "placed", "landing", "loaded", "groups", "matrix", "life", "begun", "marks", "window", "merged", "merging", "age")
 
-    def __init__(self, number: int, sm: Sm, t: float, placed: list[Placed]) -> None:
-        self.number, self.sm, self.t, self.placed = number, sm, t, placed
+    def __init__(self, number: int, sm: Sm, t: float, placed: list[Placed], age: float = 0.0) -> None:
+        self.number, self.sm, self.t, self.placed, self.age = number, sm, t, placed, age
         self.begun = t
         self.landing = self.loaded = 0.0
         self.groups: deque[float] = deque()
@@ -71,7 +71,8 @@ class Executor:
     def __init__(self, clock: Clock, machine: Machine, memory: Memory, made: Stream, handlers: Mapping[type, Handler]) -> None:
         self.clock, self.machine, self.memory, self.stream = clock, machine, memory, made
         self.warps = made.warps
-        self.jitter = min(1.0, machine.copy_jitter * (made.trips / len(made.steps)) ** 0.5)
+        self.stretch = made.trips / max(1, len(made.steps))
+        self.jitter = min(1.0, machine.copy_jitter * self.stretch**0.5)
         self.per_subcore = max(1.0, self.warps / machine.subcores)
         self.barrier_cycles = machine.barrier_base + machine.barrier_per_warp * self.warps
         self.instructions = self.tensor_fma = self.wavefronts = self.load_sectors = self.store_sectors = self.local_bytes = 0.0

@@ -60,9 +60,11 @@ class Gpu:
         self.lives: list[Life] = []
         self.ended = 0.0
 
-    def run(self, ctas: Sequence[int], dealt: Sequence[int]) -> Timed:
-        """Simulate the blocks `ctas`: the first ones go to the SMs `dealt`, a freed slot takes the next."""
-        queue = iter(ctas)
+    def run(self, ctas: Sequence[int], dealt: Sequence[int], ages: Sequence[float] = ()) -> Timed:
+        """Simulate the blocks `ctas`: the first ones go to the SMs `dealt`, a freed slot takes the next. ages: loop steps that came before the first, second,
+        ... wave of them; the last is that of all further waves."""
+        slots = max(1, len(dealt))
+        queue = iter([(number, ages[min(i // slots, len(ages) - 1)] if ages else i // slots * float(self.stream.trips)) for i, number in enumerate(ctas)])
         for sm, first in zip(dealt, queue, strict=False):
             self.clock.start(self._slot(self.sms[sm], first, queue))
         self.clock.run()
@@ -70,23 +72,24 @@ class Gpu:
         end = max(self.ended, self.memory.last + self.machine.l2_latency + self.machine.far_latency)
         return Timed(end, tuple(self.lives), counts, self._busy(), self.executor.tensor_times)
 
-    def _slot(self, sm: Sm, number: int, queue: Iterator[int]) -> Generator[float, None, None]:
+    def _slot(self, sm: Sm, first: tuple[int, float], queue: Iterator[tuple[int, float]]) -> Generator[float, None, None]:
         """Blocks that live one after the other in one slot of an SM."""
         clock, made = self.clock, self.stream
-        yield self.machine.start_spread * noise(number)
-        following: int | None = number
+        yield self.machine.start_spread * noise(first[0])
+        following: tuple[int, float] | None = first
         sm.resident += 1
         while following is not None:
-            block = made.env(following)
+            number, age = following
+            block = made.env(number)
             begun = clock.now
             if not sm.warm:
                 sm.warm = True
                 yield begun + self.machine.cold_fetch
-            cta = Cta(following, sm, begun, [Placed(site, block, made.var, self.machine) for site in made.sites])
+            cta = Cta(number, sm, begun, [Placed(site, block, made.var, self.machine) for site in made.sites], age)
             cta.spend(NO_INSTRUCTION, clock.now)
             yield from self.executor.run(cta)
             life, marks, window = tuple(cta.life), tuple(cta.marks), tuple(cta.window)
-            self.lives.append(Life(following, sm.index, cta.begun, cta.t, life, marks, window, cta.merged, cta.merging))
+            self.lives.append(Life(number, sm.index, cta.begun, cta.t, life, marks, window, cta.merged, cta.merging))
             self.ended = max(self.ended, cta.t)
             following = next(queue, None)
             if following is not None:

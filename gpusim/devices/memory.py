@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpusim.engine.noise import tail
+from gpusim.engine.noise import noise, tail
 from gpusim.engine.server import Server
 from gpusim.parts.l2 import Half
 from gpusim.parts.sm import Flight, Gpc, Sm
@@ -32,16 +32,16 @@ class Memory:
         self.dram_read = self.dram_write = 0.0
         self.last = 0.0
 
-    def fetch(self, sm: Sm, key: int, nbytes: float, sectors: float, now: float, issued: float, extra: float) -> float:
-        """When the last byte of a tile is in the SM. Its requests leave between `now` and `issued`; `extra` is the
-        latency of the kind of access beyond a plain load."""
+    def fetch(self, sm: Sm, key: int, nbytes: float, sectors: float, now: float, issued: float, extra: float, step: float = 0.0) -> float:
+        """When the last byte of a tile is in the SM. Its requests leave between `now` and `issued`; `extra` is the latency of the kind of access beyond a
+        plain load. step: cycles of a loop step of a CTA that has drifted away from the others that read the tile; 0 where it is in step with them."""
         gpc, m = sm.gpc, self.machine
         port = sm.fill.book(now, nbytes)
         flight = gpc.table.get(key)
-        if flight is not None and now < flight.alive and flight.joined < m.merge_requests:
+        if flight is not None and flight.joined < m.merge_requests and (self._meets(flight, key, now, step) if step else now < flight.alive):
             flight.joined += 1
             self.merged_sectors += sectors
-            return max(flight.done, port, issued)
+            return max(flight.done, max(port, issued) + (m.l2_latency + extra if step else 0.0))
         self.read_sectors += sectors
         into = gpc.port.book(now, nbytes)
         chip = self.read.book(now, nbytes)
@@ -49,8 +49,18 @@ class Memory:
         done, missed = self._lookup(gpc, key, nbytes, sectors, now, served, extra)
         queue = into - now - nbytes / gpc.port.rate + m.merge_queue_share * (chip - now - nbytes / self.read.rate)
         fetched = done - served - m.l2_latency - extra if missed else 0.0
-        gpc.table[key] = Flight(now + queue + max(fetched, m.merge_window), done)
+        if not step or flight is None or now > flight.done + step:
+            gpc.table[key] = Flight(now, now + queue + max(fetched, m.merge_window), done)
         return done
+
+    def _meets(self, flight: Flight, key: int, now: float, step: float) -> bool:
+        """Whether a request that comes at any time of a step finds one for the tile that it can join. Those before it that found none were on their own."""
+        if now > flight.done + step:
+            return False
+        open_for = flight.alive - flight.born + flight.alone * self.machine.merge_window
+        met = noise(key * 31 + flight.joined + flight.alone) * step < open_for
+        flight.alone += not met
+        return met
 
     def _lookup(self, gpc: Gpc, key: int, nbytes: float, sectors: float, now: float, served: float, extra: float) -> tuple[float, bool]:
         """(arrival of the last byte, whether a miss is or was pending)."""

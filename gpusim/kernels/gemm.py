@@ -40,13 +40,14 @@ def gemm(
     lda: int | None = None,
     ldb: int | None = None,
     ldc: int | None = None,
+    registers: int | None = None,
 ) -> Program:
     """A tiled matrix product with fp32 accumulation (fp64 for fp64).
 
     m, n, k: sizes in elements. tile: (BM, BN, BK) or "256x128x64"; None leaves it to the device: 128x128x64 on GPUs. warps per block: 4 up to 128x128, else 8.
     stages of the software pipeline: the most up to 4 that fit the device. ld: "padded" rounds leading dimensions up to
     16 elements and lets copies touch the padding, "packed" does neither; lda, ldb, ldc (elements) set a pitch whose padding
-    is not touched. Raises GpusimError for sizes that make no sense.
+    is not touched. registers: per thread, as a compiler reports them; None estimates them. Raises GpusimError for sizes that make no sense.
     """
     bm, bn, bk = parse_tile(tile or DEFAULT_TILE)
     for what, value in (("m", m), ("n", n), ("k", k), ("group_m", group_m)):
@@ -54,6 +55,10 @@ def gemm(
             raise GpusimError(f"{what} = {value} is not a size.", where="gemm", hint="Give a positive integer.")
     if stages is not None and stages < 1:
         raise GpusimError(f"stages = {stages} is no pipeline depth.", where="gemm", hint="Give 1 (no pipeline) or more.")
+    if registers is not None and not 1 <= registers <= 255:
+        raise GpusimError(
+            f"registers = {registers} is no number of registers of a thread.", where="gemm", hint="Give 1 to 255, or None to have them estimated."
+        )
     if warps is not None and warps not in (1, 2, 4, 8, 16, 32):
         raise GpusimError(f"warps = {warps} is not possible.", where="gemm", hint="Give 1, 2, 4, 8, 16 or 32.")
     if ld not in LEADING:
@@ -75,6 +80,7 @@ def gemm(
     body = _body(of.name, (int(m), *map(int, columns)), (bm, bn, bk), int(group_m), masked, (int(rows * cols),), warps, stages)
     params = {"m": m, "n": n, "k": k, "tile": f"{bm}x{bn}x{bk}", "warps": warps, "stages": stages, "group_m": group_m, "dtype": of.name, "ld": ld}
     params |= {"lda": pitch[0], "ldb": pitch[1], "ldc": pitch[2]}
+    params |= {"registers": registers} if registers else {}
     made = Program("gemm", tensors, (rows * cols,), body, warps, params, flops=2 * m * n * k)
     if tile is not None:
         return made

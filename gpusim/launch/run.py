@@ -92,7 +92,7 @@ def _once(program: Program, spec: GpuSpec, ready: Ready, options: tuple[Any, ...
     p = plan(program.ctas, ready.stream, ready.slots, exact)
     made = ready.stream if p.steps is None else stream(ready.lowered, p.steps)
     before = _before(made, ready, l2, p.scale, leftover)
-    timed = Gpu(machine, made, held.ctas_per_sm, l2, p.scale, before).run(p.ctas, deal(machine, program.ctas, held.ctas_per_sm))
+    timed = Gpu(machine, made, held.ctas_per_sm, l2, p.scale, before).run(p.ctas, deal(machine, program.ctas, held.ctas_per_sm), p.ages(machine.merge_drift))
     whole = restore(timed, made, p)
     counts = tally(ready.stream, machine)
     counters = _counters(counts, timed, whole, p, ready, l2, leftover)

@@ -32,6 +32,18 @@ class Plan:
     repeated: int
     slots: int
     scale: float
+    trips: int = 1
+
+    def ages(self, drift: float) -> tuple[float, ...]:
+        """Loop steps before each simulated wave. The wave that stands for the repeated ones has the age at which as many CTAs are in step as on average of
+        them, where one in 1 + steps / drift is."""
+        if not self.repeated:
+            return tuple(float(self.trips * wave) for wave in range(-(-len(self.ctas) // self.slots) or 1))
+        steady = KEPT_WAVES - 1
+        in_step = [1.0 / (1.0 + self.trips * wave / drift) for wave in range(steady, steady + self.repeated + 1)]
+        middle = drift * (len(in_step) / sum(in_step) - 1.0)
+        last = [float(self.trips * (steady + self.repeated + 1 + wave)) for wave in range(3)]
+        return (*(float(self.trips * wave) for wave in range(steady)), middle, *last)
 
     @property
     def whole(self) -> bool:
@@ -42,14 +54,14 @@ def plan(ctas: int, made: Stream, slots: int, exact: bool) -> Plan:
     """What to simulate of `ctas` blocks that run `made`, `slots` at a time."""
     trips, effects = made.trips, len(made.body)
     if exact or ctas * trips * effects <= WHOLE:
-        return Plan(None, range(ctas), 0, slots, 1.0)
+        return Plan(None, range(ctas), 0, slots, 1.0, trips)
     full = ctas // slots
     repeated = max(0, full - KEPT_WAVES - 1)
     head = range((full - repeated - 1) * slots) if repeated else range(ctas)
     kept = [*head, *range(ctas - slots - ctas % slots, ctas)] if repeated else head
     most = max(LEAST_STEPS, min(KEPT_STEPS, MOST // (len(kept) * effects)))
     steps = most if trips > most * 3 // 2 else None
-    return Plan(steps, kept, repeated, slots, steps / trips if steps else 1.0)
+    return Plan(steps, kept, repeated, slots, steps / trips if steps else 1.0, trips)
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,7 @@ def _pipelined(program: Program, step: Step, stages: int, machine: Machine) -> t
     before = rules.prologue(acc, total * (stages - 1), step.masked)
     start = (*lets(program), fx.Issue(rules.BEFORE_FIRST_COPY * before), *first, fx.Issue((1 - rules.BEFORE_FIRST_COPY) * before))
     repeat = fx.Repeat(step.loop.var, step.loop.stop, body)
-    return (*start, repeat, *epilogue(program, step)), rules.registers(acc, total)
+    return (*start, repeat, *epilogue(program, step)), program.params.get("registers") or rules.registers(acc, total)
 
 
 def _copies(step: Step, ahead: int, instructions: float, mask: float, wide: float, machine: Machine) -> tuple[fx.Effect, ...]:

@@ -79,10 +79,11 @@ def serial_registers(acc: int, data: int, addresses: int, for_two: int) -> int:
     return for_two if for_two < wanted <= for_two * 9 // 8 else wanted
 
 
-def load_rounds(taken: int, data: int, held: int) -> int:
+def load_rounds(taken: int, vectors: int, data: int, held: int) -> int:
     """Bursts into which loads to registers are cut when their `data` registers do not fit beside the `taken` ones in the
-    `held` registers of a thread (listings: one burst, or two to three where registers run out)."""
-    return -(-data // max(4, held - taken - 30))
+    `held` registers of a thread; a loop takes 14 registers and an address for each of the `vectors` (listings of 14 loops without a pipeline and their
+    registers: the bursts of 11, one less than seen in three)."""
+    return -(-data // max(4, held - taken - 14 - 2 * vectors))
 
 
 #: data registers in flight at once where addresses themselves come from spilled registers
@@ -93,7 +94,9 @@ BEFORE_FIRST_COPY = 0.55
 NARROW_INSTRUCTIONS = 2.5
 #: accesses to local memory per spilled register and step (listing: 224 spills, 316 loads, 216 stores)
 SPILL_LOADS, SPILL_STORES = 1.4, 1.0
-#: instructions of a step without a pipeline, besides loads, stores and matrix instructions (listings: 52 of which 16 stores)
-SERIAL_INSTRUCTIONS = 32.0
+#: instructions of a step without a pipeline besides loads, stores and matrix instructions: some; for each vector the address before its load, each
+#: from the one before it (with four warps, and so twice the vectors, a step takes 25 to 50 cycles longer a vector than with eight); and some for each
+#: vector that run while the tensor cores work (counters of 32 kernels: 3.7 a vector in all)
+SERIAL_INSTRUCTIONS, SERIAL_ADDRESSES, SERIAL_AMONG = 6.0, 3.0, 0.7
 #: shared-memory passes of stores that fill a swizzled tile, over the least possible (counters: 1.1 to 1.4)
 STAGING_PASSES = 1.25

@@ -17,34 +17,36 @@ def serial(program: Program, step: Step, register_limit: Callable[[int], int], m
     """Load to registers, store to shared memory, compute: nothing overlaps inside a CTA."""
     acc, limit, for_two = step.tile.accumulators, register_limit(program.warps), register_limit(2 * program.warps)
     moves = [_move(step, i, program) for i in range(len(step.loads))]
-    wanted, rounds = _registers(acc, moves, limit, for_two)
+    wanted, rounds = _registers(acc, moves, limit, for_two, program.params.get("registers"))
     spills = max(0, wanted - limit)
     share, held = spills / rounds, spills * 4 * 32 * step.tile.warps
-    narrow = sum(m.narrow for m in moves)
+    narrow, vectors = sum(m.narrow for m in moves), sum(m.vectors for m in moves)
+    passes, stores = sum(rules.STAGING_PASSES * m.stored / 128 for m in moves), sum(m.stores for m in moves)
     loads: list[fx.Effect] = [fx.Issue(rules.NARROW_INSTRUCTIONS * narrow, slots=machine.alu_slots)] if narrow else []
+    loads += [fx.Issue(rules.SERIAL_ADDRESSES * vectors, chain=1.0)]
     for part in range(rounds):
         loads += [fx.Local(rules.SPILL_LOADS * share, rules.SPILL_STORES * share, held)] if spills else []
         both = [fx.Load(ld.box, piece, part, rounds) for ld, piece in zip(step.loads, step.pieces, strict=True)]
-        loads += [both[0], *([fx.Barrier()] if part == 0 else []), *both[1:], fx.WaitLoads()]
-    passes = sum(rules.STAGING_PASSES * m.stored / 128 for m in moves)
-    store = fx.Shared(passes, sum(m.stores for m in moves))
-    math = matrix.emit(step.tile, step.kind, machine)
-    body: tuple[fx.Effect, ...] = (fx.Issue(rules.SERIAL_INSTRUCTIONS), *loads, store, fx.Fence(), fx.Barrier(), *math, fx.WaitMatrix(0))
+        loads += [both[0], *([fx.Barrier()] if part == 0 else []), *both[1:]]
+        loads += [fx.WaitLoads()] if narrow else [fx.Shared(passes / rounds, stores / rounds, arriving=True)]
+    loads += [fx.Shared(passes, stores)] if narrow else []
+    math = matrix.emit(step.tile, step.kind, machine, rules.SERIAL_AMONG * vectors)
+    body: tuple[fx.Effect, ...] = (fx.Issue(rules.SERIAL_INSTRUCTIONS), *loads, fx.Fence(), fx.Barrier(), *math, fx.WaitMatrix(0))
     repeat = fx.Repeat(step.loop.var, step.loop.stop, body)
-    start: tuple[fx.Effect, ...] = (*lets(program), fx.Issue(rules.prologue(acc, sum(m.vectors for m in moves), step.masked)))
+    start: tuple[fx.Effect, ...] = (*lets(program), fx.Issue(rules.prologue(acc, vectors, step.masked)))
     return (*start, repeat, *epilogue(program, step)), wanted
 
 
-def _registers(acc: int, moves: list[Move], limit: int, for_two: int) -> tuple[int, int]:
+def _registers(acc: int, moves: list[Move], limit: int, for_two: int, given: int | None) -> tuple[int, int]:
     """(registers per thread wanted, bursts of loads). Loads that do not fit beside the accumulators wait for a later burst;
-    addresses that do not fit are spilled, and then few loads can be in flight."""
+    addresses that do not fit are spilled, and then few loads can be in flight. given: what a compiler used, if that is known."""
     kept = sum(m.kept for m in moves)
-    wanted = rules.serial_registers(acc, kept, sum(m.addresses for m in moves), for_two)
+    wanted = given or rules.serial_registers(acc, kept, sum(m.addresses for m in moves), for_two)
     if wanted > limit and any(m.addresses > m.vectors for m in moves):
         return wanted, min(fx.MOST_PARTS, -(-sum(m.loaded for m in moves) // rules.SPILLED_WINDOW))
     held = min(wanted, limit)
     packed = sum(m.kept for m in moves if m.narrow)
-    return held, min(fx.MOST_PARTS, rules.load_rounds(acc + packed, sum(m.loaded for m in moves), held))
+    return held, min(fx.MOST_PARTS, rules.load_rounds(acc + packed, sum(m.vectors for m in moves), sum(m.loaded for m in moves), held))
 
 
 @dataclass(frozen=True, slots=True)

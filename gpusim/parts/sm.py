@@ -20,12 +20,13 @@ class Gpc:
 
 
 class Flight:
-    """One L2 request in flight: others may join it until `alive`; its data arrive at `done`."""
+    """One L2 request in flight, `born` when it left: others may join it until `alive`; its data arrive at `done`. `alone`: requests for the same tile by
+    CTAs out of step that joined none."""
 
-    __slots__ = ("alive", "done", "joined")
+    __slots__ = ("born", "alive", "done", "joined", "alone")
 
-    def __init__(self, alive: float, done: float) -> None:
-        self.alive, self.done, self.joined = alive, done, 1
+    def __init__(self, born: float, alive: float, done: float) -> None:
+        self.born, self.alive, self.done, self.joined, self.alone = born, alive, done, 1, 0
 
 
 class Sm:

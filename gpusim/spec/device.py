@@ -64,6 +64,9 @@ class Chip(Part):
     merge_steps: Annotated[float, Field(gt=0)] = Field(
         description="steps of its loop after which a CTA that shares its SM has drifted away from the others (thread kernels)"
     )
+    merge_drift: Annotated[float, Field(gt=0)] = Field(
+        description="loop steps after which half of the CTAs that share their SMs are out of step with those that read the same tiles (tile kernels)"
+    )
     merge_queue_share: Fraction = Field(description="share of a request's wait for L2 bandwidth during which another SM of the GPC may still join it")
 
 

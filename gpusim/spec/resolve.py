@@ -115,6 +115,7 @@ class Machine:
     merge_window: float
     merge_together: float
     merge_steps: float
+    merge_drift: float
     merge_queue_share: float
     noc: Noc
     subcores: int
@@ -247,6 +248,7 @@ def resolve(spec: GpuSpec, clock_mhz: float) -> Machine:
         merge_window=spec.chip.merge_window,
         merge_together=spec.chip.merge_together,
         merge_steps=spec.chip.merge_steps,
+        merge_drift=spec.chip.merge_drift,
         merge_queue_share=spec.chip.merge_queue_share,
         noc=Noc(spec.chip.gpc_side, spec.chip.gpc_cpc, l2.near, l2.far, l2.slice_spread),
         subcores=sm.subcores,

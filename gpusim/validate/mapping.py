@@ -78,7 +78,7 @@ def _clock(case: Case) -> float:
 
 
 def _gemm(case: Case) -> tuple[Program, str]:
-    """Registers and shared memory are left to the model, although the case knows them: they are part of what is validated."""
+    """Registers are those of the record, which a compiler tells without a GPU; shared memory is left to the model."""
     p = case.params
     for key in GEMM_SIZES:
         if not isinstance(p.get(key), int) or isinstance(p[key], bool) or p[key] < 1:
@@ -95,6 +95,7 @@ def _gemm(case: Case) -> tuple[Program, str]:
         stages=p["stages"],
         group_m=p["group_m"],
         dtype=str(p.get("dtype")),
+        registers=_compiled(case),
         **pitches,
     )
     _agree(case, program)
@@ -115,6 +116,12 @@ def _attention(case: Case) -> tuple[Program, str]:
     program = attention(*sizes, causal=causal, block=(p["BM"], p["BN"]), warps=p["warps"], stages=p["stages"], dtype=str(p.get("dtype")))
     assert isinstance(program, Program), "one kernel"
     return program, "x".join(map(str, sizes)) + (" causal" if causal else "")
+
+
+def _compiled(case: Case) -> int | None:
+    """Registers per thread that the record names; None where it names none."""
+    registers = case.number("regs")
+    return int(registers) if registers else None
 
 
 def _agree(case: Case, program: Program) -> None:

@@ -62,6 +62,18 @@ def test_instructions_are_counted_per_warp() -> None:
     assert _run([fx.Issue(100), fx.Issue(20)], dealt=(0, 1), warps=8).counts["instructions"] == 2 * 8 * 120
 
 
+@pytest.mark.parametrize("chain", [0.0, 1.0])
+def test_instructions_are_slow_beside_matrix_instructions(chain: float) -> None:
+    """1000 cycles of matrix work; independent instructions take three slots each meanwhile, dependent ones a fifth longer."""
+    unit = quiet_machine().wgmma
+    assert unit is not None
+    slow = {"wgmma": unit.model_copy(update={"beside": {"fma": 2.0, "alu": 4.0}, "queue": 100})}
+    work, alone = fx.Matrix("wgmma", "bf16", 64, 128, 16, count=16), fx.Issue(100, chain=chain)
+    each = 3.0 if chain == 0.0 else 4.0 * 1.2
+    assert _life([work, alone], machine=slow) == pytest.approx(100 * each)
+    assert _life([alone], machine=slow) == pytest.approx(100 * (1.0 + 3.0 * chain))
+
+
 # ---- barriers and fences ----
 @pytest.mark.parametrize("warps", [4, 8])
 def test_a_barrier_and_a_fence(warps: int) -> None:
@@ -116,6 +128,17 @@ def test_passes_through_shared_memory() -> None:
     assert life.ended - life.begun == 200 + 20
     assert timed.counts["shared_wavefronts"] == 200
     assert _life([fx.Shared(200, 10)], machine={"shared_rate": 64.0}) == 400 + 20
+
+
+def test_stores_of_what_loads_bring_go_as_it_arrives() -> None:
+    """The passes of all but the last store hide behind the loads; without loads under way they count in full."""
+    machine = quiet_machine()
+    made = stream(lowered(toy(), 64, 64, 32, tile=(64, 64, 32), stages=1))
+    (life,) = Gpu(machine, made, 1, "cold").run([0], [0]).lives
+    passes = sum(e.wavefronts for e, _ in made.body if isinstance(e, fx.Shared))
+    epilogue = sum(e.wavefronts + machine.shared_latency for e, _ in made.epilogue if isinstance(e, fx.Shared))
+    assert _spans(life)["short_scoreboard"] < passes + machine.shared_latency + epilogue
+    assert _life([fx.Shared(200, 10, arriving=True)]) == 200 + 20
 
 
 def test_spills_that_do_not_fit_l1_come_back_from_l2() -> None:

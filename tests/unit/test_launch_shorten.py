@@ -110,3 +110,16 @@ def test_what_is_simulated_whole_is_not_restored() -> None:
     whole = restore(Timed(end, tuple(lives), {}, {}), made, plan(20, made, 10, exact=True))
     assert (whole.cycles, whole.residual) == (end, 0.0)
     assert sum(whole.spans) == pytest.approx(sum(life.ended - life.begun for life in lives))
+
+
+@pytest.mark.parametrize("ctas", [1000, 5000, 50_000])
+def test_the_wave_that_stands_for_many_is_as_old_as_they_are_on_average(ctas: int) -> None:
+    """Of CTAs whose slots have run k steps, one in 1 + k / drift is in step with the others."""
+    trips, slots, drift = 1000, 100, 75.0
+    p = plan(ctas, _stream(trips), slots, False)
+    ages = p.ages(drift)
+    assert list(ages) == sorted(ages) and ages[:2] == (0.0, trips)
+    waves = range(2, 2 + p.repeated + 1)
+    in_step = [1.0 / (1.0 + trips * wave / drift) for wave in waves]
+    assert 1.0 / (1.0 + ages[2] / drift) == pytest.approx(sum(in_step) / len(in_step))
+    assert ages[3] == trips * (2 + p.repeated + 1)

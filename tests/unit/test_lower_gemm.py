@@ -194,3 +194,16 @@ def test_many_warps_keep_to_the_registers_of_an_sm() -> None:
 def test_stages_that_a_gpu_cannot_use_need_no_shared_memory() -> None:
     """Without asynchronous copies there is one stage, whatever was asked for."""
     assert lowered("v100", 512, 512, 512, tile=(256, 128, 64), stages=3, dtype="fp16").stages == 1
+
+
+def test_bursts_of_loads_follow_from_registers() -> None:
+    """Bursts seen in listings, by tile, warps and the registers that the compiler used."""
+    seen = {((128, 128, 64), 4, 238): 1, ((128, 256, 64), 8, 218): 1, ((64, 256, 64), 4, 251): 2, ((128, 128, 64), 8, 124): 2, ((128, 64, 64), 4, 158): 1}
+    for (tile, warps, registers), bursts in seen.items():
+        _, loop, _ = parts(lowered("h200", 512, 512, 512, tile=tile, warps=warps, stages=1, registers=registers))
+        assert {e.parts for e in of(fx.Load, loop.body)} == {bursts}, (tile, warps)
+        assert len([e for e in of(fx.Shared, loop.body) if e.arriving]) == bursts
+
+
+def test_registers_that_are_given_decide_what_a_cta_occupies() -> None:
+    assert lowered("h200", *ALIGNED, tile=(64, 64, 32), registers=77).footprint.registers == 77

@@ -39,9 +39,12 @@ def test_everything_else_is_unsupported_with_the_name_of_its_kernel() -> None:
             map_case(case, MEASURES["cycles"])
 
 
-def test_registers_and_shared_memory_of_the_case_are_not_used() -> None:
-    lied = replace(ONE, record={**ONE.record, "regs": 1, "smem_bytes": 1, "spills": 0})
+def test_registers_are_those_of_the_record_and_shared_memory_is_not_used() -> None:
+    lied = replace(ONE, record={**ONE.record, "smem_bytes": 1, "spills": 0})
     assert map_case(lied, MEASURES["cycles"]) == map_case(ONE, MEASURES["cycles"])
+    assert map_case(ONE, MEASURES["cycles"]).program.params["registers"] == ONE.record["regs"]
+    unknown = replace(ONE, record={**ONE.record, "regs": None})
+    assert "registers" not in map_case(unknown, MEASURES["cycles"]).program.params
 
 
 def _changed(record: dict[str, Any] | None = None, **params: Any) -> Case:

@@ -8,6 +8,9 @@ from gpusim.devices.handlers.instructions import paced
 from gpusim.engine.noise import noise
 from gpusim.parts.coalesce import WARP_LANES
 
+#: keeps the drift of a CTA apart from other hashes of its number
+DRIFT = 0xD81F7 << 40
+
 
 def copy(x: Executor, e: fx.Copy, site: int) -> Act:
     """Copies go out through the L1 tag stage, lanes that an edge masks too; the warps are held while more of them wait for
@@ -31,7 +34,7 @@ def copy(x: Executor, e: fx.Copy, site: int) -> Act:
         cta.spend(LG, passed - held)
         among(cta)
         if touched.unique:
-            landed = _fetch(x, cta, (placed.key + k * placed.stride) * fx.MOST_PARTS, touched.unique, touched.sectors, passed, extra)
+            landed = _fetch(x, cta, (placed.key + k * placed.stride) * fx.MOST_PARTS, touched.unique, touched.sectors, passed, extra, j)
             if landed > cta.landing:
                 cta.landing = landed
 
@@ -51,18 +54,25 @@ def load(x: Executor, e: fx.Load, site: int) -> Act:
         cta.spend(LG, passed)
         if touched.unique:
             key = (placed.key + k * placed.stride) * fx.MOST_PARTS + offset
-            cta.loaded = max(cta.loaded, _fetch(x, cta, key, touched.unique / n, touched.sectors / n, passed, 0.0))
+            cta.loaded = max(cta.loaded, _fetch(x, cta, key, touched.unique / n, touched.sectors / n, passed, 0.0, j))
 
     return act
 
 
-def _fetch(x: Executor, cta: Cta, key: int, nbytes: float, sectors: float, issued: float, extra: float) -> float:
+def _fetch(x: Executor, cta: Cta, key: int, nbytes: float, sectors: float, issued: float, extra: float, j: int) -> float:
     """When the tile is in the SM; how much of it was merged is noted with the CTA."""
     memory = x.memory
     before = memory.merged_sectors
-    landed = memory.fetch(cta.sm, key, nbytes, sectors, x.clock.now, issued, extra)
+    step = (cta.t - cta.marks[0]) / j if j > 0 and cta.sm.resident > 1 and _apart(x, cta, j) else 0.0
+    landed = memory.fetch(cta.sm, key, nbytes, sectors, x.clock.now, issued, extra, step)
     cta.merged += memory.merged_sectors - before
     return landed
+
+
+def _apart(x: Executor, cta: Cta, j: int) -> bool:
+    """Whether a CTA that shares its SM has drifted away from those that read the same tiles. How warps of several CTAs take turns is not simulated, so the
+    drift that it causes is a law: of CTAs whose slot has run k loop steps, one in 1 + k / merge_drift is still in step."""
+    return noise(cta.number ^ DRIFT) * (1.0 + (cta.age + j * x.stretch) / x.machine.merge_drift) > 1.0
 
 
 def commit(x: Executor, e: fx.Commit, site: int) -> Act:

@@ -8,12 +8,16 @@ from gpusim.devices.handlers.instructions import paced
 
 
 def shared(x: Executor, e: fx.Shared, site: int) -> Act:
-    own, latency = paced(x, e.count), x.machine.shared_latency
+    own, m = paced(x, e.count), x.machine
+    latency, last = m.shared_latency, e.wavefronts / max(e.count, 1.0) * 128 / m.shared_rate
 
     def act(cta: Cta, j: int) -> None:
         x.wavefronts += e.wavefronts
         passed = cta.sm.shared.book(cta.t, e.wavefronts)
         own(cta)
+        if e.arriving:
+            cta.spend(LONG, cta.loaded)
+            passed = max(passed, cta.loaded + last)
         cta.spend(SHORT, passed + latency)
 
     return act
