@@ -47,7 +47,8 @@ class Memory:
         chip = self.read.book(now, nbytes)
         served = max(port, into, chip, issued)
         done, missed = self._lookup(gpc, key, nbytes, sectors, now, served, extra)
-        queue = into - now - nbytes / gpc.port.rate + m.merge_queue_share * (chip - now - nbytes / self.read.rate)
+        waited = chip - now - nbytes / self.read.rate if sm.resident <= 1 else 0.0
+        queue = into - now - nbytes / gpc.port.rate + m.merge_queue_share * waited
         fetched = done - served - m.l2_latency - extra if missed else 0.0
         if not step or flight is None or now > flight.done + step:
             gpc.table[key] = Flight(now, now + queue + max(fetched, m.merge_window), done)

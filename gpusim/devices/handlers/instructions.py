@@ -25,11 +25,11 @@ def _each_step(act: Callable[[Cta], None]) -> Act:
 def paced(x: Executor, count: float, slots: float = 1.0, wide: float = 0.0, chain: float = fx.CHAIN) -> Callable[[Cta], None]:
     """A warp issues `count` instructions: dependent ones wait for each other, the warps of a sub-core take turns, and the
     other resident CTAs take their usual share of its slots (turns are so short that slots are shared, not queued for). While matrix instructions run, each
-    takes `beside` cycles and a dependent one BESIDE_LATENCY times as long: they share ports of the register file."""
+    takes `beside` cycles, if it does not take more anyway, and a dependent one BESIDE_LATENCY times as long: they share ports of the register file."""
     m, all_warps = x.machine, count * x.warps
     work = x.per_subcore * slots
     latency = 1.0 + chain * (m.alu_latency - 1.0)
-    slow_work, slow_latency = (work * beside(m), latency * BESIDE_LATENCY) if m.wgmma else (work, latency)
+    slow_work, slow_latency = (x.per_subcore * max(slots, beside(m)), latency * BESIDE_LATENCY) if m.wgmma else (work, latency)
     held, stolen = (wide * m.wgmma.wide_multiply, wide * x.per_subcore * m.wgmma.wide_multiply_steal) if m.wgmma else (0.0, 0.0)
 
     def act(cta: Cta) -> None:
@@ -38,15 +38,15 @@ def paced(x: Executor, count: float, slots: float = 1.0, wide: float = 0.0, chai
         issue, left = sm.issue, 1.0
         if sm.resident > 1:
             left = 1.0 - min(MOST_TAKEN, issue.busy / (t + 1.0) * (1.0 - 1.0 / sm.resident))
-        beside = sm.tensor.free - t
+        behind = sm.tensor.free - t
         each = work / left
         if latency > each:
             each = latency
-        if beside > 0.0:
+        if behind > 0.0:
             slow = slow_work / left
             if slow_latency > slow:
                 slow = slow_latency
-            slowly = min(count, beside / slow)
+            slowly = min(count, behind / slow)
         else:
             slow = slowly = 0.0
         spent = slowly * slow + (count - slowly) * each
