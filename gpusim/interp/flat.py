@@ -29,6 +29,8 @@ class FlatMemory(Memory):
         near = [t for t in program.tensors if t.of != FAR]
         used = {t.of or t.name: t.dtype for t in near}
         self.flats = {name: _computing(self.given[name], COMPUTE[of.name]) for name, of in used.items()}
+        shared = [n for n in used if any(n != other and np.may_share_memory(self.given[n], self.given[other]) for other in used)]
+        self.before = {n: self.given[n].copy() for n in shared}
         self.arrays = {t.name: _view(t, self.flats[t.of or t.name]) for t in near}
 
     def finish(self) -> None:
@@ -40,7 +42,7 @@ class FlatMemory(Memory):
             given, flat = self.given[name], self.flats[name]
             if not np.shares_memory(given, flat):
                 of = next(t.dtype for t in self.program.tensors if (t.of or t.name) == name)
-                given[...] = rounded(flat, of).astype(storage(of))
+                _bring_back(given, rounded(flat, of).astype(storage(of)), self.before.get(name))
 
     def _addressed(self, tensor: str, index: np.ndarray, mask: np.ndarray | None, blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         t = self.tensors[tensor]
@@ -62,6 +64,16 @@ class FlatMemory(Memory):
             self.far[begin] = given, _computing(given, COMPUTE[t.dtype.name])
         flat = self.far[begin][1]
         return flat, addressed.inside(t, index - begin // t.dtype.bytes, mask, flat.size, blocks, self.program.name)
+
+
+def _bring_back(given: np.ndarray, now: np.ndarray, before: np.ndarray | None) -> None:
+    """Write `now` to `given`; where other arrays lie in the same memory, only what is not as it was before."""
+    if before is None:
+        given[...] = now
+        return
+    words = f"u{given.itemsize}"
+    changed = now.view(words) != before.view(words)
+    given[changed] = now[changed]
 
 
 def _computing(given: np.ndarray, kind: str) -> np.ndarray:

@@ -32,6 +32,10 @@ WITHOUT_EFFECT = frozenset(
 )
 
 
+#: programs of one kernel that are remembered
+MOST_PROGRAMS = 256
+
+
 class Runnable:
     """What `kernel[grid](...)` needs: kernels, and what chooses some of their arguments."""
 
@@ -142,6 +146,8 @@ class Kernel(Runnable):
             raise GpusimError(f"num_warps = {warps} is not possible.", where=where, hint="Give 1, 2, 4, 8, 16 or 32.")
         plain = {name: _plain(value) for name, value in arguments.items()}
         key = (tuple((n, type(v).__name__, v if _hashable(v) else id(v)) for n, v in plain.items()), grid, warps, stages)
+        if len(self._programs) >= MOST_PROGRAMS:
+            self._programs.clear()
         if key not in self._programs:
             params = {n: v for n, v in plain.items() if isinstance(v, bool | int | float | str)}
             self._programs[key] = translate(self.py_func, plain, grid, warps, stages, params | {"num_warps": warps, "num_stages": stages})

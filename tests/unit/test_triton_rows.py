@@ -113,3 +113,11 @@ def test_drawing_numbers_takes_time() -> None:
     added = gs.run(rows.vector_add, grid=grid, args=(x, x.copy(), x.copy(), len(x), 1024), values=False)
     assert drawn.run.counters["instructions"] > 4 * added.run.counters["instructions"]
     assert drawn.traffic["dram_read_bytes"] < added.traffic["dram_read_bytes"]
+
+
+def test_views_of_one_array_are_written_side_by_side() -> None:
+    """In a 16-bit type values are computed in a copy; what lies between the elements of a view belongs to others."""
+    both = np.zeros((8, 2, 64), ml_dtypes.bfloat16)
+    left, right = both[:, 0], both[:, 1]
+    rows.ones_and_twos[(8,)](left, right, 128, BLOCK=64)
+    assert (left == 1).all() and (right == 2).all()
