@@ -83,3 +83,14 @@ def test_block_is_another_name_of_tile(capsys: pytest.CaptureFixture[str]) -> No
     assert "tile=256x512x256" in capsys.readouterr().out
     assert main("run gemm --gpu tpu-v5e --m 1024 --n 1024 --k 1024 --block 256x64x256".split()) == 2
     assert "The nearest legal block of 'b' is 256x128: tile 256x128x256." in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_variants_of_a_kernel_stand_side_by_side(capsys: pytest.CaptureFixture[str]) -> None:
+    from gpusim.cli.app import main
+
+    assert main("compare attention --variant naive,fa2 --heads 4 --seq 512 --gpu h200".split()) == 0
+    out = capsys.readouterr().out
+    head = out.splitlines()[0].split()
+    assert head == ["naive", "fa2"]
+    moved = next(line for line in out.splitlines() if line.strip().startswith("s moved")).split()
+    assert moved[-1] == "-", "only the naive way moves scores"
