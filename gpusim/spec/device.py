@@ -297,10 +297,3 @@ class GpuSpec(Part):
     @property
     def sms(self) -> int:
         return sum(self.chip.gpc_sms)
-
-    @property
-    def summary(self) -> str:
-        """One line for `gpusim devices`."""
-        state = "validated" if self.validated else "not validated"
-        memory = f"{self.dram.capacity / 1e9:g} GB {self.dram.standard} at {self.dram.bandwidth / 1e12:.4g} TB/s"
-        return f"{self.architecture}, {self.sms} SMs, {self.clocks.boost / 1e6:.0f} MHz, {self.l2.capacity / 2**20:g} MiB L2, {memory}, {state}"

@@ -103,7 +103,7 @@ def _kind_of(path: Path) -> str:
 
 def list_specs() -> list[Listed]:
     """All shipped devices with their other names and a one-line summary, GPUs first, each kind sorted by name."""
-    return [Listed(spec.name, spec.aliases, spec.summary) for spec in map(_shipped, names(None))]
+    return [Listed(spec.name, spec.aliases, KINDS[spec.KIND].summary(spec)) for spec in map(_shipped, names(None))]
 
 
 @cache

@@ -202,9 +202,7 @@ def _simt(simt: Simt, hz: float) -> SimtCosts:
 
 def dram_times(dram: Dram, hz: float) -> DramTimes:
     """`dram` and the row of its standard, in cycles of a clock of `hz`."""
-    row = hbm_timings(dram.standard)
-    ns = hz * 1e-9
-    pseudo_channels = 2 * dram.channels
+    row, ns, pseudo_channels = hbm_timings(dram.standard), hz * 1e-9, 2 * dram.channels
     column = row.burst_bytes / dram.bandwidth * pseudo_channels * hz
     read = row.cl * ns + column
     return DramTimes(

@@ -90,10 +90,3 @@ class TpuSpec(Part):
     launch: TpuLaunch
     peak: dict[str, OpsPerSecond] = Field(description="published dense rate of the chip by operand format")
     provenance: dict[str, str] = Field(default_factory=dict, repr=False, description="field path -> source")
-
-    @property
-    def summary(self) -> str:
-        """One line for `gpusim devices`."""
-        m, memory = self.mxu, f"{self.dram.capacity / 1e9:g} GB {self.dram.standard} at {self.dram.bandwidth / 1e12:.4g} TB/s"
-        arrays = f"{self.chip.cores} x {m.count} MXU {m.dim}x{m.dim}, {self.clock / 1e6:.0f} MHz, {self.vmem.capacity / 2**20:g} MiB VMEM a core"
-        return f"{self.architecture}, {arrays}, {memory}, {'validated' if self.validated else 'not validated'}"
