@@ -60,8 +60,8 @@ def _strided(op: str, accesses: int, stride: int, offset: int) -> Simulation:
 
 
 def _size(op: str) -> int:
-    """What a launch moves at least. Of stores that fill no sector, L2 takes fewer than DRAM would."""
-    return MIXED if op == "copy" else ENOUGH
+    """What a launch moves at least: who only reads leaves nothing in L2 that costs later. Of stores that fill no sector, L2 takes fewer than DRAM would."""
+    return {"copy": MIXED, "read": ENOUGH // 2}.get(op, ENOUGH)
 
 
 def _stride(p: Params) -> Simulation:
@@ -83,7 +83,7 @@ def _width(p: Params) -> Simulation:
     args = (ArraySpec((elements,), "uint32"), ArraySpec((elements,), "uint32"), NEVER, ArraySpec((1,), "uint32"))
 
     def simulate(spec: GpuSpec) -> float:
-        lengths = two_lengths(4 * per_cta, RESIDENT * sms(spec), _size(mode))
+        lengths = two_lengths(4 * per_cta, RESIDENT * sms(spec), MIXED if mode == "copy" else ENOUGH)
         return steady(lambda ctas: nanoseconds(spec, vectors(mode, words), (ctas, THREADS), args), elements // per_cta, lengths)
 
     return simulate
