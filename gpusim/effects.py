@@ -80,13 +80,15 @@ class WaitMatrix:
 @dataclass(frozen=True, slots=True)
 class Copy:
     """Global to shared memory, asynchronous (cp.async): `box` at loop step + `ahead`, in pieces of `piece` bytes a lane.
-    `among`: the ordinary instructions between the copies. `engine`: a copy engine makes it for a warp that does nothing else."""
+    `among`: the ordinary instructions between the copies. `engine`: a copy engine makes it for a warp that does nothing else; `multicast`: CTAs of a
+    cluster that share the box, each of which asks for its part."""
 
     box: Box
     piece: int
     ahead: int = 0
     among: Issue = Issue(0.0)
     engine: bool = False
+    multicast: int = 1
 
 
 #: a tile is cut into at most this many parts that are looked up apart
@@ -110,10 +112,11 @@ class WaitLoads:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Registers to global memory, `piece` bytes a lane; the CTA goes on when the stores have left the SM."""
+    """Registers to global memory, `piece` bytes a lane; the CTA goes on when the stores have left the SM, but for the last `behind` of them (a share)."""
 
     box: Box
     piece: int
+    behind: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,8 +95,15 @@ class Executor:
 
     def run(self, cta: Cta) -> Generator[float, None, None]:
         """The life of `cta`, as an agent of the clock."""
+        yield from self.once(cta, self.prologue)
+        yield from self.loop(cta)
+        yield from self.once(cta, self.epilogue)
+        if cta.t > self.clock.now:
+            yield cta.t
+
+    def loop(self, cta: Cta) -> Generator[float, None, None]:
+        """The loop steps of `cta`."""
         clock, body = self.clock, self.body
-        yield from self._once(cta, self.prologue)
         opens, closes = self.stream.window
         for j in range(len(self.stream.steps)):
             cta.marks.append(cta.t)
@@ -109,11 +116,9 @@ class Executor:
                     yield cta.t
                 act(cta, j)
         cta.marks.append(cta.t)
-        yield from self._once(cta, self.epilogue)
-        if cta.t > clock.now:
-            yield cta.t
 
-    def _once(self, cta: Cta, acts: list[tuple[bool, Act]]) -> Generator[float, None, None]:
+    def once(self, cta: Cta, acts: list[tuple[bool, Act]]) -> Generator[float, None, None]:
+        """What stands before or behind the loop."""
         for sync, act in acts:
             if sync and cta.t > self.clock.now:
                 yield cta.t

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gpusim.devices.cta import NO_INSTRUCTION, REASONS, Cta, Executor
 from gpusim.devices.handlers import HANDLERS
 from gpusim.devices.memory import Memory
+from gpusim.devices.persistent import worker
 from gpusim.devices.stream import Placed, Stream
 from gpusim.engine.clock import Clock
 from gpusim.engine.noise import noise
@@ -64,6 +65,10 @@ class Gpu:
         """Simulate the blocks `ctas`: the first ones go to the SMs `dealt`, a freed slot takes the next. ages: loop steps that came before the first, second,
         ... wave of them; the last is that of all further waves."""
         slots = max(1, len(dealt))
+        if self.stream.pipeline is not None:
+            for i, place in enumerate(dealt[: len(ctas)]):
+                self.clock.start(worker(self, self.sms[place], ctas[i::slots]))
+            ctas = ()
         queue = iter([(number, ages[min(i // slots, len(ages) - 1)] if ages else i // slots * float(self.stream.trips)) for i, number in enumerate(ctas)])
         for sm, first in zip(dealt, queue, strict=False):
             self.clock.start(self._slot(self.sms[sm], first, queue))
@@ -88,13 +93,17 @@ class Gpu:
             cta = Cta(number, sm, begun, [Placed(site, block, made.var, self.machine) for site in made.sites], age)
             cta.spend(NO_INSTRUCTION, clock.now)
             yield from self.executor.run(cta)
-            life, marks, window = tuple(cta.life), tuple(cta.marks), tuple(cta.window)
-            self.lives.append(Life(number, sm.index, cta.begun, cta.t, life, marks, window, cta.merged, cta.merging))
-            self.ended = max(self.ended, cta.t)
+            self.finish(cta, cta.t)
             following = next(queue, None)
             if following is not None:
                 yield max(self.replace.book(clock.now, 1.0), clock.now + self.machine.cta_change)
         sm.resident -= 1
+
+    def finish(self, cta: Cta, ended: float) -> None:
+        """Note the life of `cta`, which is over at `ended`."""
+        life, marks, window = tuple(cta.life), tuple(cta.marks), tuple(cta.window)
+        self.lives.append(Life(cta.number, cta.sm.index, cta.begun, ended, life, marks, window, cta.merged, cta.merging))
+        self.ended = max(self.ended, ended)
 
     def _counts(self) -> dict[str, float]:
         x, m = self.executor, self.memory

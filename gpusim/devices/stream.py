@@ -12,6 +12,7 @@ from typing import Any
 
 from gpusim.ir.expr import evaluate
 from gpusim.ir.ops import Box, Let
+from gpusim.ir.pipeline import Pipeline
 from gpusim.ir.program import Tensor
 from gpusim.parts.coalesce import Touched, touch
 from gpusim.spec.resolve import Machine
@@ -104,6 +105,7 @@ class Stream:
     epilogue: tuple[tuple[Any, int], ...]
     trips: int
     steps: tuple[int, ...]
+    pipeline: Pipeline | None = None
 
     @property
     def ctas(self) -> int:

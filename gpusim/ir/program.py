@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpusim.ir.ops import Fold, If, Loop, Op, While
+from gpusim.ir.pipeline import Pipeline
 from gpusim.ir.types import DType
 
 #: `Tensor.of` of a tensor that stands for all of memory: offsets into it are addresses in elements
@@ -44,7 +45,7 @@ class Program:
     """What `grid` blocks do. `warps` per block is the launch's choice, as in Triton; `params` are the arguments the user
     gave (printed, compared, hashed); `flops` counts the useful operations, without padding. `retile`: makes the same program with
     another tile, where its maker left the tile to the device. `resident`: blocks of which no more run at once, where `grid` counts the work items
-    of a persistent launch (0: as many as fit)."""
+    of a persistent launch (0: as many as fit). `pipeline`: the roles of its warpgroups, where they have some (`params` tell them too)."""
 
     name: str
     tensors: tuple[Tensor, ...]
@@ -55,6 +56,7 @@ class Program:
     flops: int = 0
     retile: Callable[[str], Program] | None = field(default=None, repr=False, compare=False)
     resident: int = 0
+    pipeline: Pipeline | None = field(default=None, repr=False)
 
     @property
     def ctas(self) -> int:

@@ -14,11 +14,11 @@ from gpusim.launch.blocked import is_of_threads, simulate_blocked
 from gpusim.launch.bounds import bounds
 from gpusim.launch.choice import chosen
 from gpusim.launch.clock import Clock
-from gpusim.launch.dealing import deal
 from gpusim.launch.digest import digest
 from gpusim.launch.energy import loaded, rests, tile_work
 from gpusim.launch.items import NOTE, work_items
 from gpusim.launch.mixed.run import launch_mixed
+from gpusim.launch.places import places
 from gpusim.launch.prepare import Ready, prepare
 from gpusim.launch.protocol import check_options
 from gpusim.launch.settling import settled
@@ -92,7 +92,8 @@ def _once(program: Program, spec: GpuSpec, ready: Ready, options: tuple[Any, ...
     p = plan(program.ctas, ready.stream, ready.slots, exact)
     made = ready.stream if p.steps is None else stream(ready.lowered, p.steps)
     before = _before(made, ready, l2, p.scale, leftover)
-    timed = Gpu(machine, made, held.ctas_per_sm, l2, p.scale, before).run(p.ctas, deal(machine, program.ctas, held.ctas_per_sm), p.ages(machine.merge_drift))
+    dealt = places(machine, program.ctas, held.ctas_per_sm, program.pipeline)
+    timed = Gpu(machine, made, held.ctas_per_sm, l2, p.scale, before).run(p.ctas, dealt, p.ages(machine.merge_drift))
     whole = restore(timed, made, p)
     counts = tally(ready.stream, machine)
     counters = _counters(counts, timed, whole, p, ready, l2, leftover)

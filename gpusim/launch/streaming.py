@@ -30,7 +30,7 @@ def stream(lowered: Lowered, keep: int | None = None) -> Stream:
     lets = tuple(e for e in lowered.body if isinstance(e, Let))
     foot = lowered.footprint
     placed = tuple(sites.values())
-    return Stream(program.grid, foot.warps, foot.shared_bytes, placed, lets, repeat.var, before, body, after, trips, kept(trips, keep))
+    return Stream(program.grid, foot.warps, foot.shared_bytes, placed, lets, repeat.var, before, body, after, trips, kept(trips, keep), program.pipeline)
 
 
 def kept(trips: int, keep: int | None) -> tuple[int, ...]:

@@ -54,6 +54,9 @@ class _Totals:
         ahead = e.ahead if isinstance(e, fx.Copy) else 0
         run = range(steps.start + ahead, min(steps.stop + ahead, self.made.trips))
         kind = "store" if isinstance(e, fx.Store) else "load"
+        if isinstance(e, fx.Copy) and e.engine:
+            self._engine_copy(e, site, ctas, run)
+            return
         share = 1 / e.parts if isinstance(e, fx.Load) else 1
         if isinstance(e, fx.Copy):
             self.counts["instructions"] += e.among.count * self.warps * ctas * len(steps)
@@ -67,6 +70,15 @@ class _Totals:
                 self.counts["l1_lines"] += touched.lines * times * count
                 self.counts[f"{kind}_bytes"] += touched.unique * times * count
                 self.counts["instructions"] += touched.instructions * times * count
+
+    def _engine_copy(self, e: fx.Copy, site: int, ctas: int, run: range) -> None:
+        """Every CTA of those that share the box asks for its part, with one instruction, and receives all; L1 tags have no part in it."""
+        self.counts["instructions"] += ctas * len(run)
+        for placed, sharers in self.placed[site]:
+            for k in run:
+                touched = placed.touched(k)
+                self.counts["l1_load_sectors"] += touched.sectors * sharers / e.multicast
+                self.counts["load_bytes"] += touched.unique * sharers
 
     def _compute(self, e: Any, times: int) -> None:
         c = self.counts

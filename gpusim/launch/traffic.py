@@ -12,7 +12,8 @@ import numpy as np
 from gpusim import effects as fx
 from gpusim.devices.stream import Placed, Stream
 from gpusim.ir.expr import evaluate
-from gpusim.launch.dealing import deal
+from gpusim.launch.places import places
+from gpusim.launch.places import slots as slots_of
 from gpusim.launch.tally import grid_env
 from gpusim.parts.l2 import Half
 from gpusim.spec.resolve import Machine
@@ -57,7 +58,7 @@ def empty(machine: Machine, scale: float = 1.0, foreign: float = 0.0, leftover: 
 def _walk(made: Stream, walker: _Walker, slots_per_sm: int) -> Traffic:
     machine = walker.machine
     half_of_sm = np.repeat(np.array(machine.gpc_half) % machine.halves, machine.gpc_sms)
-    slots = slots_per_sm * machine.sms
+    slots = slots_of(machine, slots_per_sm, made.pipeline)
     env, ctas = grid_env(made), made.ctas
     loads = sorted({s for e, s in made.body if isinstance(e, fx.Copy | fx.Load)})
     stores = sorted({s for e, s in made.epilogue if isinstance(e, fx.Store)})
@@ -80,7 +81,7 @@ def _walk(made: Stream, walker: _Walker, slots_per_sm: int) -> Traffic:
 
     for first in range(0, ctas, slots):
         last = min(first + slots, ctas)
-        near = half_of_sm[deal(machine, last - first, slots_per_sm)]
+        near = half_of_sm[places(machine, last - first, slots_per_sm, made.pipeline)]
         tiles = [(s, *t) for s in loads for t in distinct(s, first, last, near)]
         for k in made.steps:
             for s, half, placed in tiles:

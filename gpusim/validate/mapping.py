@@ -18,6 +18,7 @@ from gpusim.kernels.norm import layernorm, rmsnorm
 from gpusim.kernels.softmax import softmax
 from gpusim.launch.clock import LOAD
 from gpusim.validate.cases import Case
+from gpusim.validate.library import library_product
 from gpusim.validate.profiled import launches
 from gpusim.validate.protocol import Measure
 
@@ -198,6 +199,7 @@ def _chained(case: Case, fn: str) -> tuple[tuple[Program, ...], str]:
 KERNELS: dict[str, Callable[[Case], tuple[Program, str]]] = {
     "gemm_kernel": _gemm,
     "flash_kernel": _attention,
+    "library": library_product,
     "softmax_kernel": _softmax("fused"),
     "softmax_online_kernel": _softmax("online"),
     "layernorm_kernel": _norm,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpusim import effects as fx
 from gpusim.devices.cta import LG, LONG, Act, Cta, Executor, Handler
 from gpusim.devices.handlers.instructions import paced
+from gpusim.devices.persistent import engine_copy
 from gpusim.engine.noise import noise
 from gpusim.parts.coalesce import WARP_LANES
 
@@ -15,6 +16,8 @@ DRIFT = 0xD81F7 << 40
 def copy(x: Executor, e: fx.Copy, site: int) -> Act:
     """Copies go out through the L1 tag stage, lanes that an edge masks too; the warps are held while more of them wait for
     it than its queue takes, and go on without the data."""
+    if e.engine:
+        return engine_copy(x, e, site)
     m, steps, ahead, jitter = x.machine, x.stream.steps, e.ahead, 2.0 * x.jitter
     among = paced(x, e.among.count, e.among.slots, e.among.wide)
     lanes, held = WARP_LANES * e.piece / m.line, m.copy_queue / m.l1_line_rate

@@ -53,7 +53,8 @@ def store(x: Executor, e: fx.Store, site: int) -> Act:
         cta.sm.l1.book(cta.t, touched.lines)
         paced(x, touched.instructions / x.warps)(cta)
         if touched.unique:
-            cta.spend(DRAIN, x.memory.store(cta.sm, placed.key * fx.MOST_PARTS, touched.unique, touched.sectors, cta.t))
+            sent = x.memory.store(cta.sm, placed.key * fx.MOST_PARTS, touched.unique, touched.sectors, cta.t)
+            cta.spend(DRAIN, sent - e.behind * (sent - cta.t))
 
     return act
 

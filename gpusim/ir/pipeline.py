@@ -1,0 +1,39 @@
+"""How a warp-specialised product is divided: what no value depends on, and time does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+#: division of labour -> warpgroups that multiply. One warpgroup more copies.
+CONSUMERS = {"producer-consumer": 1, "ping-pong": 2, "cooperative": 2}
+SCHEDULES = ("grid", "persistent")
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """One warpgroup copies with the copy engine, the others multiply.
+
+    roles: of CONSUMERS. "cooperative": both consumers share a tile; "ping-pong": they take tiles in turn, so that the end of one lies beside the
+    loop of the next. cluster: (rows, columns) of tiles whose CTAs send each other what they share. rows: side of the output, "m" or "n", along
+    which the 64 rows of a matrix instruction lie. split: whether cooperating consumers share its "rows" or "columns".
+    schedule: "persistent" CTAs take tile after tile; in a "grid" every tile has its own.
+    """
+
+    roles: str
+    cluster: tuple[int, int]
+    stages: int
+    rows: str = "m"
+    split: str = "rows"
+    schedule: str = "persistent"
+
+    @property
+    def consumers(self) -> int:
+        return CONSUMERS[self.roles]
+
+    @property
+    def ctas_per_cluster(self) -> int:
+        return self.cluster[0] * self.cluster[1]
+
+    @property
+    def persistent(self) -> bool:
+        return self.schedule == "persistent"
