@@ -6,6 +6,7 @@ A cluster's CTAs share copies: what one of them asks for reaches all.
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
+from math import log2
 from typing import TYPE_CHECKING
 
 from gpusim import effects as fx
@@ -17,6 +18,8 @@ from gpusim.parts.sm import Sm
 if TYPE_CHECKING:
     from gpusim.devices.gpu import Gpu
 
+#: bytes that tell the copy engine about an array
+DESCRIPTOR = 128
 #: cycles between two looks of a consumer at whether its last tile has left
 LOOK = 20.0
 
@@ -77,6 +80,7 @@ def worker(gpu: Gpu, sm: Sm, numbers: Sequence[int]) -> Generator[float, None, N
     yield gpu.machine.start_spread * noise(numbers[0] // plan.ctas_per_cluster)
     begun = clock.now
     yield begun + gpu.machine.cold_fetch
+    yield from _set_up(gpu, sm)
     sm.resident += 1
     places = [[Placed(site, made.env(i), made.var, gpu.machine) for site in made.sites] for i in numbers]
     leaving: list[list[float]] = []
@@ -107,6 +111,19 @@ def worker(gpu: Gpu, sm: Sm, numbers: Sequence[int]) -> Generator[float, None, N
         if own and i + 1 < len(numbers):
             yield max(gpu.replace.book(clock.now, 1.0), clock.now + gpu.machine.cta_change)
     sm.resident -= 1
+
+
+def _set_up(gpu: Gpu, sm: Sm) -> Generator[float, None, None]:
+    """Before the first copy: the engine fetches what describes each array, which no cache holds where they begin empty; the barriers of a
+    cluster's CTAs must be there before any of them copies to the others."""
+    m, made, plan = gpu.machine, gpu.stream, gpu.stream.pipeline
+    assert plan is not None
+    now = gpu.clock.now
+    numbers = {site.number for site in made.sites}
+    ready = max(gpu.memory.fetch(sm, -1 - number, DESCRIPTOR, 0.0, now, now, 0.0) for number in numbers)
+    if plan.ctas_per_cluster > 1 and m.clusters is not None:
+        ready += m.clusters.barrier + m.clusters.barrier_level * log2(plan.ctas_per_cluster)
+    yield ready
 
 
 def _leave(gpu: Gpu, cta: Tile, ended: list[float]) -> Generator[float, None, None]:

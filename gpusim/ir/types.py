@@ -35,8 +35,8 @@ DTYPES = {
         DType("fp16", 16, "float16", "fp16"),
         DType("bf16", 16, "bfloat16", "bf16"),
         DType("fp64", 64, "float64", "fp64"),
-        DType("fp8e4m3", 8, "float8_e4m3fn", "fp8e4m3"),
-        DType("fp8e5m2", 8, "float8_e5m2", "fp8e5m2"),
+        DType("fp8e4m3", 8, "float8_e4m3fn", "fp8"),
+        DType("fp8e5m2", 8, "float8_e5m2", "fp8"),
         *(DType(f"{sign}{bits}", bits, f"{sign}{bits}", f"{sign}{bits}") for bits in (8, 16, 32, 64) for sign in ("int", "uint")),
         DType("bool", 8, "bool", "bool"),
     )
