@@ -34,9 +34,8 @@ def library_product(case: Case) -> tuple[Program, str]:
     found = NAME.match(str(names[0]))
     if found is None or found["types"] not in TYPES or found["more"] not in HARMLESS:
         raise GpusimError(f"a library kernel whose name '{names[0]}' tells no division that has a program")
-    p = case.params
-    sizes = [p.get(key) for key in ("M", "N", "K")]
-    if not all(isinstance(size, int) and size > 0 for size in sizes):
+    sizes = [size for size in (case.params.get(key) for key in ("M", "N", "K")) if isinstance(size, int) and size > 0]
+    if len(sizes) != 3:
         raise GpusimError("params hold no positive integers M, N and K")
     cluster = (int(found["down"]), int(found["across"]))
     rows = "n" if found["rows"] == "T" else "m"
@@ -45,6 +44,6 @@ def library_product(case: Case) -> tuple[Program, str]:
     tile = (int(found["m"]), int(found["n"]), int(found["k"]))
     layout = ("N" if found["ops"][1] == "N" else "T") + ("N" if found["ops"][0] == "N" else "T")
     of = TYPES[found["types"]]
-    m, n, k = (int(size) for size in sizes)
+    m, n, k = sizes
     program = specialised(m, n, k, tile, plan, dtype=of, out="bf16" if of == "fp8e4m3" else None, layout=layout, raster=RASTER[found["raster"]], group=BAND)
-    return program, f"{m}x{n}x{k}" + (" zeros" if p.get("data") == "zeros" else "")
+    return program, f"{m}x{n}x{k}" + (" zeros" if case.params.get("data") == "zeros" else "")
