@@ -37,7 +37,7 @@ CASES = [
     gemm("b", 16_000, noise=0.3, family="f2"),
     gemm("tiny", 10_000, gpu_ns=9_999, ns=12_000),
     gemm("wide", 20_000, params={"BN": 256}),
-    gemm("lib", 20_000, kernel="library", group="g2"),
+    gemm("lib", 20_000, kernel="unheard_of", group="g2"),
     gemm("uncounted", 20_000, sm_cycles=None, group="g2"),
 ]
 
@@ -80,7 +80,7 @@ def test_every_case_comes_back_with_its_status(run: Callable[..., Validation]) -
     }
     assert found["a"].error == pytest.approx(-0.2) and found["tiny"].error == pytest.approx(1.0)
     assert found["wide"].reason == "sm: the tile does not fit."
-    assert found["lib"].reason == "no program for kernel 'library'" and found["uncounted"].reason == "the case has no sm_cycles"
+    assert found["lib"].reason == "no program for kernel 'unheard_of'" and found["uncounted"].reason == "the case has no sm_cycles"
 
 
 def test_json_is_as_promised(run: Callable[..., Validation], tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_rank_counts_short_cases(calls: list[dict[str, Any]], tmp_path: Path, ca
 def test_text_says_protocol_reasons_and_worst(run: Callable[..., Validation], capsys: pytest.CaptureFixture[str]) -> None:
     run(worst=1, rank=True)
     out = capsys.readouterr().out
-    wanted = ["L2 cold and clean", "launch overhead out", "+25.0%", "no program for kernel 'library'", "the tile does not fit", "BM=128"]
+    wanted = ["L2 cold and clean", "launch overhead out", "+25.0%", "no program for kernel 'unheard_of'", "the tile does not fit", "BM=128"]
     for words in [*wanted, "no shape has enough"]:
         assert words in out
     assert max(map(len, out.splitlines())) < 260
