@@ -90,7 +90,7 @@ def _find_step(program: Program, machine: Machine) -> Step:
     # fp32 is multiplied as tf32 without an instruction
     same = {op.dst: op.src for op in inner if isinstance(op, Cast) and op.dtype.name == "tf32"}
     if stranger or len(dots) != 1 or any(not isinstance(op, Load | Dot) and getattr(op, "dst", "") not in same for op in inner):
-        what = type(stranger).__name__ if stranger else f"{len(loops)} loops and {len(dots)} Dots"
+        what = type(stranger).__name__ if stranger and len(loops) == 1 else f"{len(loops)} loops and {len(dots)} Dots"
         raise GpusimError(f"no timing for this program yet ({what}).", where=program.name, hint="Timing knows one loop of Loads feeding one Dot.")
     loads = tuple(op for op in inner if isinstance(op, Load))
     by_name = {ld.dst: ld for ld in loads}
