@@ -172,3 +172,11 @@ def test_bytes_asked_for_by_the_outer_loop_over_keys(cols: int) -> None:
     statistics = 4 * rows * 4 * (seq // cols)
     moved = 32 * (run.counters["l1_load_sectors"] + run.counters["l1_store_sectors"]) - statistics
     assert moved == pytest.approx((2 + 3 * seq / cols) * rows * d * 2, rel=0.01)
+
+
+def test_formats() -> None:
+    half, quarter = (simulate(attention(1, 16, 2048, 128, warps=8, stages=2, dtype=d), _spec()) for d in ("bf16", "fp8e4m3"))
+    assert quarter.bounds["tensor"] == pytest.approx(half.bounds["tensor"] / 2, rel=0.1)
+    assert quarter.cycles < half.cycles
+    with pytest.raises(GpusimError, match="no timing for products of fp32"):
+        simulate(attention(1, 1, 1024, 64, warps=8, dtype="fp32"), _spec())

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpusim import effects as fx
+from gpusim.errors import GpusimError
 from gpusim.ir.ops import Dot, Let, Load, Op, Reduce, Store, writes
 from gpusim.ir.program import Program
 from gpusim.lower import rules as common
@@ -34,6 +35,9 @@ def lower_mixed(program: Program, machine: Machine, shared_limit: int, register_
     first = body.dots[0]
     m, k = body.types[first.a].shape
     kind = choose(Tile(m, body.types[first.b].shape[1], k, program.warps, body.types[first.a].dtype), machine)
+    if kind == "simt":
+        what = f"no timing for products of {body.types[first.a].dtype} on the FMA pipe beside work on their results"
+        raise GpusimError(f"{what}.", where=program.name, hint="Give bf16, fp16 or fp8; values can be computed in any format.")
     layout = Layout(m, program.warps, kind)
     stages = memory.stages_of(body, machine.cp_async, shared_limit)
     producers = int(program.params.get(PRODUCERS, 0)) if machine.bulk and kind == "wgmma" and stages > 1 else 0
