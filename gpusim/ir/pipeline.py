@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 #: division of labour -> warpgroups that multiply. One warpgroup more copies.
 CONSUMERS = {"producer-consumer": 1, "ping-pong": 2, "cooperative": 2}
+#: deepest pipeline chosen where none is asked for
+MOST_STAGES = 8
 SCHEDULES = ("grid", "persistent")
 
 
@@ -14,14 +16,15 @@ class Pipeline:
     """One warpgroup copies with the copy engine, the others multiply.
 
     roles: of CONSUMERS. "cooperative": both consumers share a tile; "ping-pong": they take tiles in turn, so that the end of one lies beside the
-    loop of the next. cluster: (rows, columns) of tiles whose CTAs send each other what they share. rows: side of the output, "m" or "n", along
-    which the 64 rows of a matrix instruction lie. split: whether cooperating consumers share its "rows" or "columns".
-    schedule: "persistent" CTAs take tile after tile; in a "grid" every tile has its own.
+    loop of the next. cluster: (rows, columns) of tiles whose CTAs send each other what they share. stages: buffers between the copying
+    warpgroup and the others; None: as many as fit, up to MOST_STAGES. rows: side of the output, "m" or "n", along which the 64 rows of a matrix
+    instruction lie. split: whether cooperating consumers share its "rows" or "columns". schedule: "persistent" CTAs take tile after tile; in
+    a "grid" every tile has its own.
     """
 
     roles: str
     cluster: tuple[int, int]
-    stages: int
+    stages: int | None
     rows: str = "m"
     split: str = "rows"
     schedule: str = "persistent"

@@ -16,9 +16,11 @@ from gpusim.frontend.tiles.translate import translate
 from gpusim.frontend.tiles.values import Array
 from gpusim.ir.functions import ACCUMULATORS
 from gpusim.ir.ops import Op
+from gpusim.ir.pipeline import CONSUMERS, Pipeline
 from gpusim.ir.program import Program, Tensor
 from gpusim.ir.rewrite import without_lines
 from gpusim.ir.types import dtype as dtype_of
+from gpusim.kernels.specialised import specialised
 from gpusim.triton.markers import BY_IR
 
 DEFAULT_TILE = (128, 128, 64)
@@ -41,16 +43,63 @@ def gemm(
     ldb: int | None = None,
     ldc: int | None = None,
     registers: int | None = None,
+    roles: str = "none",
+    cluster: tuple[int, int] | str = "1x1",
+    schedule: str = "persistent",
+    mma_rows: str = "m",
+    split: str = "rows",
+    raster: str = "n",
+    layout: str = "NN",
+    epilogue: str = "",
 ) -> Program:
     """A tiled matrix product with fp32 accumulation (fp64 for fp64).
 
     m, n, k: sizes in elements. tile: (BM, BN, BK) or "256x128x64"; None leaves it to the device: 128x128x64 on GPUs. warps per block: 4 up to 128x128, else 8.
     stages of the software pipeline: the most up to 4 that fit the device. ld: "padded" rounds leading dimensions up to
     16 elements and lets copies touch the padding, "packed" does neither; lda, ldb, ldc (elements) set a pitch whose padding
-    is not touched. registers: per thread, as a compiler reports them; None estimates them. Raises GpusimError for sizes that make no sense.
+    is not touched. registers: per thread, as a compiler reports them; None estimates them.
+
+    roles: "none": all warps copy and multiply; "producer-consumer", "ping-pong", "cooperative": one warpgroup copies with the copy engine, one or two
+    multiply (`ir/pipeline.py` says how; cluster, schedule, mma_rows and split are described there). Only then: raster "m" or "n", along which
+    clusters of tiles follow each other, `group_m` of them side by side; layout of A and B, "N" or "T" (stored transposed) each; epilogue: some of bias,
+    relu, gelu, silu, residual, joined with +. Raises GpusimError for sizes that make no sense.
     """
     bm, bn, bk = parse_tile(tile or DEFAULT_TILE)
-    for what, value in (("m", m), ("n", n), ("k", k), ("group_m", group_m)):
+    _check({"m": m, "n": n, "k": k, "group_m": group_m}, stages, registers, warps, ld)
+    of = dtype_of(dtype)
+    if of.name not in ACCUMULATORS:
+        raise GpusimError(f"dtype = {of} has no products.", where="gemm", hint=f"Give one of {', '.join(ACCUMULATORS)}.")
+    if roles != "none":
+        plan = Pipeline(roles, _extents(cluster), stages, mma_rows, split, schedule)
+        pitches = (lda, ldb, ldc)
+        return specialised(m, n, k, (bm, bn, bk), plan, dtype=of.name, layout=layout, pitches=pitches, raster=raster, group=group_m, epilogue=epilogue)
+    if layout != "NN" or epilogue or _extents(cluster) != (1, 1):
+        what = f"layout = '{layout}', epilogue = '{epilogue}', cluster = {cluster} with roles = 'none'."
+        raise GpusimError(what, where="gemm", hint=f"Give roles={', '.join(CONSUMERS)}; or write the kernel in Triton.")
+    warps = warps or (4 if bm * bn <= 128 * 128 else 8)
+    pitch = [_pitch("lda", lda, k, ld), _pitch("ldb", ldb, n, ld), _pitch("ldc", ldc, n, ld)]
+    rows, cols = -(-m // bm), -(-n // bn)
+    masked = bool(m % bm or n % bn or k % bk)
+
+    bounds = [p if ld == "padded" and given is None else 0 for p, given in zip(pitch, (lda, ldb, ldc), strict=True)]
+    sizes = {"a": (m, k), "b": (k, n), "c": (m, n)}
+    kinds = ("in", "in", "out")
+    tensors = tuple(Tensor(name, of, shape, p, role, bound) for (name, shape), p, role, bound in zip(sizes.items(), pitch, kinds, bounds, strict=True))
+    # copies may go as far as a row's padding, if it is theirs
+    columns = (bounds[1] or n, bounds[0] or k)
+    body = _body(of.name, (int(m), *map(int, columns)), (bm, bn, bk), int(group_m), masked, (int(rows * cols),), warps, stages)
+    params = {"m": m, "n": n, "k": k, "tile": f"{bm}x{bn}x{bk}", "warps": warps, "stages": stages, "group_m": group_m, "dtype": of.name, "ld": ld}
+    params |= {"lda": pitch[0], "ldb": pitch[1], "ldc": pitch[2]}
+    params |= {"registers": registers} if registers else {}
+    made = Program("gemm", tensors, (rows * cols,), body, warps, params, flops=2 * m * n * k)
+    if tile is not None:
+        return made
+    given = {"m": m, "n": n, "k": k, "stages": stages, "group_m": group_m, "dtype": of.name, "ld": ld, "lda": lda, "ldb": ldb, "ldc": ldc}
+    return replace(made, retile=partial(_retiled, given))
+
+
+def _check(sizes: dict[str, int], stages: int | None, registers: int | None, warps: int | None, ld: str) -> None:
+    for what, value in sizes.items():
         if value < 1:
             raise GpusimError(f"{what} = {value} is not a size.", where="gemm", hint="Give a positive integer.")
     if stages is not None and stages < 1:
@@ -63,29 +112,6 @@ def gemm(
         raise GpusimError(f"warps = {warps} is not possible.", where="gemm", hint="Give 1, 2, 4, 8, 16 or 32.")
     if ld not in LEADING:
         raise GpusimError(f"ld = '{ld}' is unknown.", where="gemm", hint=f"Give one of {', '.join(LEADING)}.")
-    of = dtype_of(dtype)
-    if of.name not in ACCUMULATORS:
-        raise GpusimError(f"dtype = {of} has no products.", where="gemm", hint=f"Give one of {', '.join(ACCUMULATORS)}.")
-    warps = warps or (4 if bm * bn <= 128 * 128 else 8)
-    pitch = [_pitch("lda", lda, k, ld), _pitch("ldb", ldb, n, ld), _pitch("ldc", ldc, n, ld)]
-    rows, cols = -(-m // bm), -(-n // bn)
-    masked = bool(m % bm or n % bn or k % bk)
-
-    bounds = [p if ld == "padded" and given is None else 0 for p, given in zip(pitch, (lda, ldb, ldc), strict=True)]
-    sizes = {"a": (m, k), "b": (k, n), "c": (m, n)}
-    roles = ("in", "in", "out")
-    tensors = tuple(Tensor(name, of, shape, p, role, bound) for (name, shape), p, role, bound in zip(sizes.items(), pitch, roles, bounds, strict=True))
-    # copies may go as far as a row's padding, if it is theirs
-    columns = (bounds[1] or n, bounds[0] or k)
-    body = _body(of.name, (int(m), *map(int, columns)), (bm, bn, bk), int(group_m), masked, (int(rows * cols),), warps, stages)
-    params = {"m": m, "n": n, "k": k, "tile": f"{bm}x{bn}x{bk}", "warps": warps, "stages": stages, "group_m": group_m, "dtype": of.name, "ld": ld}
-    params |= {"lda": pitch[0], "ldb": pitch[1], "ldc": pitch[2]}
-    params |= {"registers": registers} if registers else {}
-    made = Program("gemm", tensors, (rows * cols,), body, warps, params, flops=2 * m * n * k)
-    if tile is not None:
-        return made
-    given = {"m": m, "n": n, "k": k, "stages": stages, "group_m": group_m, "dtype": of.name, "ld": ld, "lda": lda, "ldb": ldb, "ldc": ldc}
-    return replace(made, retile=partial(_retiled, given))
 
 
 @triton.jit
@@ -139,6 +165,15 @@ def _body(
 def _retiled(given: dict[str, Any], tile: str) -> Program:
     """The product with these arguments and another tile."""
     return gemm(tile=tile, **given)
+
+
+def _extents(cluster: tuple[int, int] | str) -> tuple[int, int]:
+    """(rows, columns) of tiles in a cluster from a tuple or from "2x1"."""
+    try:
+        down, across = (int(c) for c in (cluster.lower().split("x") if isinstance(cluster, str) else cluster))
+    except ValueError:
+        raise GpusimError(f"cluster = '{cluster}' is not rows x columns of tiles.", where="gemm", hint="Give two integers, such as 2x1.") from None
+    return down, across
 
 
 def parse_tile(tile: tuple[int, int, int] | str) -> tuple[int, int, int]:

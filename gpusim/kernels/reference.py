@@ -11,8 +11,23 @@ from gpusim.kernels.attention.reference import attention_reference
 
 
 def gemm_reference(program: Program, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """{"c": a @ b} in float64, from the arrays as given: rounding the inputs to the program's dtype is the caller's."""
-    return {"c": inputs["a"].astype(np.float64) @ inputs["b"].astype(np.float64)}
+    """{"c": a @ b} in float64, and what the program's epilogue does to it, from the arrays as given: rounding the inputs to the program's dtype is the
+    caller's."""
+    given = _float64(inputs)
+    layout = str(program.params.get("layout", "NN"))
+    c = np.matmul(*(given[name].T if letter == "T" else given[name] for name, letter in zip("ab", layout, strict=True)))
+    for word in filter(None, str(program.params.get("epilogue", "")).split("+")):
+        c = _EPILOGUES[word](c, given)
+    return {"c": c}
+
+
+_EPILOGUES: dict[str, Callable[[np.ndarray, Mapping[str, np.ndarray]], np.ndarray]] = {
+    "bias": lambda c, given: c + given["bias"],
+    "residual": lambda c, given: c + given["residual"],
+    "relu": lambda c, given: np.maximum(c, 0),
+    "silu": lambda c, given: c * _sigmoid(c),
+    "gelu": lambda c, given: c / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (c + 0.044715 * c**3))),
+}
 
 
 def _float64(inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

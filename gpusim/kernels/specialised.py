@@ -11,6 +11,7 @@ from gpusim.ir.functions import ACCUMULATORS
 from gpusim.ir.pipeline import CONSUMERS, SCHEDULES, Pipeline
 from gpusim.ir.program import Program, Tensor
 from gpusim.ir.types import dtype as dtype_of
+from gpusim.kernels.behind import STEPS, Place
 
 #: layout -> whether A, and whether B, is stored transposed
 LAYOUTS = {"NN": (False, False), "NT": (False, True), "TN": (True, False), "TT": (True, True)}
@@ -32,10 +33,12 @@ def specialised(
     pitches: tuple[int | None, int | None, int | None] = (None, None, None),
     raster: str = "n",
     group: int = 1,
+    epilogue: str = "",
 ) -> Program:
     """The program: clusters of tiles one after the other along `raster`, "m" or "n", `group` of them side by side.
 
     tile: (BM, BN, BK) elements. pitches of A, B, C in elements; None: rows lie packed. layout: one of LAYOUTS, of A and B. out: dtype of C, if not `dtype`.
+    epilogue: what is done to the sums before they are stored, of STEPS, in this order, such as "bias+relu+residual".
     Raises GpusimError for what cannot be divided so.
     """
     _check(tile, plan, layout, raster, group, dtype)
@@ -53,11 +56,23 @@ def specialised(
         x = _load(build, a, (row * bm, ks * bk), (bm, bk), masked, across)
         y = _load(build, b, (ks * bk, column * bn), (bk, bn), masked, b_across)
         build.dot(acc, x, y)
-    build.store(c, (row * bm, column * bn), build.cast(acc, c.dtype), (bm, bn), masked)
+    at, end = Place((row * bm, column * bn), (bm, bn), masked), acc
+    for word in _words(epilogue):
+        end = STEPS[word](build, c, at, end)
+    build.store(c, at.origin, build.cast(end, c.dtype), at.shape, masked)
     params = {"m": m, "n": n, "k": k, "tile": f"{bm}x{bn}x{bk}", "warps": build.warps, "dtype": dtype_of(dtype).name, "layout": layout}
     params |= {"roles": plan.roles, "cluster": f"{plan.cluster[0]}x{plan.cluster[1]}", "stages": plan.stages, "schedule": plan.schedule}
-    params |= {"mma_rows": plan.rows, "split": plan.split, "raster": raster, "group": group}
+    params |= {"mma_rows": plan.rows, "split": plan.split, "raster": raster, "group": group, "epilogue": epilogue}
     return replace(build.finish(params, 2 * m * n * k), pipeline=plan)
+
+
+def _words(epilogue: str) -> list[str]:
+    """The steps of `epilogue`. GpusimError for unknown ones, and for two of a kind."""
+    words = epilogue.split("+") if epilogue else []
+    unknown = next((word for word in words if word not in STEPS or words.count(word) > 1), None)
+    if unknown is not None:
+        raise GpusimError(f"epilogue = '{epilogue}': '{unknown}' is unknown or stands twice.", where="gemm", hint=f"Join some of {', '.join(STEPS)} with +.")
+    return words
 
 
 def _operand(build: Builder, name: str, of: str, shape: tuple[int, int], across: bool, pitch: int | None) -> Tensor:
@@ -95,7 +110,7 @@ def _check(tile: tuple[int, int, int], plan: Pipeline, layout: str, raster: str,
     for what, (given, choices) in known.items():
         if given not in choices:
             raise GpusimError(f"{what} = '{given}' is unknown.", where="gemm", hint=f"Give one of {', '.join(choices)}.")
-    if min(*plan.cluster, plan.stages, group) < 1:
+    if min(*plan.cluster, plan.stages or 1, group) < 1:
         raise GpusimError(f"cluster = {plan.cluster}, stages = {plan.stages}, group = {group}; each is at least 1.", where="gemm")
     rows, columns = instruction_sides(tile, plan)
     if rows % ROWS or columns % 8 or columns > COLUMNS:

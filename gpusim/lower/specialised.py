@@ -6,12 +6,15 @@ consumer; cooperating ones run alike, and those that take turns meet in `devices
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpusim import effects as fx
 from gpusim.errors import GpusimError
 from gpusim.ir.ops import Cast, Dot, Load, Loop, Store
-from gpusim.ir.pipeline import Pipeline
+from gpusim.ir.pipeline import MOST_STAGES, Pipeline
 from gpusim.ir.program import Program
 from gpusim.lower import rules
+from gpusim.lower.activation import with_activation
 from gpusim.lower.frame import lets
 from gpusim.lower.lowered import Footprint, Lowered
 from gpusim.lower.matrix import WARPGROUP, WGMMA_K_BYTES, WGMMA_M
@@ -39,14 +42,22 @@ def lower_specialised(program: Program, plan: Pipeline, machine: Machine, shared
         known = ", ".join(machine.wgmma.fma_per_cycle)
         raise GpusimError(f"warpgroup instructions of this GPU multiply no {of}.", where=machine.name, hint=f"They multiply: {known}.")
     step = sum(ld.box.shape[0] * ld.box.shape[1] for ld in loads) * of.bytes
-    shared = plan.stages * step + STAGING + BARRIERS
-    if shared > shared_limit:
-        deepest = (shared_limit - STAGING - BARRIERS) // step
-        what = f"{plan.stages} stages of {step} bytes and {STAGING + BARRIERS} more need {shared} bytes of shared memory; a CTA may have {shared_limit}."
-        raise GpusimError(what, where=machine.name, hint=f"At most {deepest} stages of this tile fit." if deepest else "Use a smaller tile.")
+    plan = replace(plan, stages=_stages(plan, step, machine, shared_limit))
+    assert plan.stages is not None
     body = _body(program, plan, loop, loads, store)
-    foot = Footprint(program.warps, REGISTERS[1 + plan.consumers], 0, shared)
-    return Lowered(program, body, foot, plan.stages, "wgmma")
+    foot = Footprint(program.warps, REGISTERS[1 + plan.consumers], 0, plan.stages * step + STAGING + BARRIERS)
+    return Lowered(program, with_activation(body, program, machine), foot, plan.stages, "wgmma")
+
+
+def _stages(plan: Pipeline, step: int, machine: Machine, shared_limit: int) -> int:
+    """The depth that was asked for, or the deepest that fits. step: bytes of a stage."""
+    deepest = (shared_limit - STAGING - BARRIERS) // step
+    if 1 <= (plan.stages or 1) <= deepest:
+        return plan.stages or min(deepest, MOST_STAGES)
+    asked = plan.stages or 1
+    what = f"{asked} stages of {step} bytes and {STAGING + BARRIERS} more need {asked * step + STAGING + BARRIERS} bytes of shared memory; "
+    hint = f"At most {deepest} stages of this tile fit." if deepest else "Use a smaller tile."
+    raise GpusimError(what + f"a CTA may have {shared_limit}.", where=machine.name, hint=hint)
 
 
 def _body(program: Program, plan: Pipeline, loop: Loop, loads: list[Load], store: Store) -> tuple[fx.Effect, ...]:
@@ -57,6 +68,7 @@ def _body(program: Program, plan: Pipeline, loop: Loop, loads: list[Load], store
         made = [fx.Copy(ld.box, rules.VECTOR_BYTES, ahead, engine=True, multicast=n) for ld, n in zip(loads, shared_by, strict=True)]
         return (*made, fx.Commit())
 
+    assert plan.stages is not None
     ahead = plan.stages - 1
     start = (fx.Issue(TILE), *(e for s in range(ahead) for e in copies(s)))
     step = (fx.WaitCopies(max(0, ahead - 1)), fx.Issue(STEP / 2), math, fx.WaitMatrix(1 if ahead else 0), *copies(ahead))
