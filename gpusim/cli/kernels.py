@@ -66,6 +66,7 @@ DECIDED = {
     **{(name, "block"): "the whole row" for name in ("layernorm", "rmsnorm")},
     ("attention", "kv_heads"): "as many as heads",
     ("attention", "queries"): "as many as keys",
+    ("attention", "block"): "128x64, on a TPU what suits it",
     ("attention", "stages"): "the most up to 4 that fit",
 }
 

@@ -262,5 +262,9 @@ def test_attention_of_the_library_wants_large_blocks() -> None:
     assert small.bottleneck == "grid steps" and small.time_us > 5 * large.time_us
     narrow = gs.run(gs.kernels.attention(heads=2, seq=1024, head_dim=64, block="512x512"), gpu="tpu-v5e")
     assert narrow.time_us == pytest.approx(large.time_us, rel=0.05)
+    chosen = gs.run(gs.kernels.attention(heads=2, seq=1024, head_dim=128), gpu="tpu-v5e")
+    assert chosen.run.cycles <= large.run.cycles < small.run.cycles
+    short = gs.run(gs.kernels.attention(heads=2, seq=200, head_dim=128), gpu="tpu-v5e")
+    assert short.run.params["block"] == "256x512"
     causal = gs.run(gs.kernels.attention(heads=2, seq=1024, head_dim=128, block="256x256", causal=True), gpu="tpu-v5e")
     assert causal.run.counters["grid_steps"] == 2 * (1 + 2 + 3 + 4)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from gpusim.errors import GpusimError
 from gpusim.ir.program import Program
@@ -13,6 +15,9 @@ from gpusim.kernels.attention.naive import naive
 from gpusim.kernels.attention.outer import outer
 from gpusim.kernels.attention.shape import WHERE, Shape, checked
 from gpusim.kernels.attention.split import split
+
+#: queries and keys of a tile where nobody says more
+BLOCK = (128, 64)
 
 Maker = Callable[[Shape, str], Program | tuple[Program, ...]]
 #: (variant, direction) -> what makes its program, or its programs in their order
@@ -40,7 +45,7 @@ def attention(
     seed: int = 0,
     variant: str = "fa2",
     direction: str = "forward",
-    block: tuple[int, int] | str = (128, 64),
+    block: tuple[int, int] | str | None = None,
     warps: int = 4,
     stages: int | None = None,
     dtype: str = "bf16",
@@ -51,10 +56,11 @@ def attention(
     seq: keys and values of a head, and queries unless `queries` says otherwise (the last ones of the sequence then). kv_heads: heads of keys and values;
     fewer than heads share them (grouped queries). causal: a query sees the keys up to its own; window: of these the last ones. dropout: share of the
     weights that are dropped, chosen by `seed` and place. variant: one of VARIANTS.
-    block: (queries, keys) of a tile, or "128x64". stages of the pipeline of keys and values: the most up to 4 that fit the device. statistics: the
-    forward kernel also writes what the backward pass needs. Raises GpusimError for what makes no sense.
+    block: (queries, keys) of a tile, or "128x64"; None: 128x64 on GPUs, and a TPU takes what suits it. stages of the pipeline of keys and values: the
+    most up to 4 that fit the device. statistics: the forward kernel also writes what the backward pass needs.
+    Raises GpusimError for what makes no sense.
     """
-    rows, cols = parse_block(block)
+    rows, cols = parse_block(BLOCK if block is None else block)
     shape = Shape(
         batch, heads, kv_heads or heads, queries or seq, seq, head_dim, dtype_of(dtype), causal, window, dropout, seed, rows, cols, warps, stages,
         statistics,
@@ -63,7 +69,18 @@ def attention(
     if (variant, direction) not in VARIANTS:
         known = ", ".join(f"{v} {d}" for v, d in VARIANTS)
         raise GpusimError(f"variant '{variant}', direction '{direction}' is unknown.", where=WHERE, hint=f"Known: {known}.")
-    return VARIANTS[variant, direction](shape, variant)
+    made = VARIANTS[variant, direction](shape, variant)
+    if block is not None or not isinstance(made, Program):
+        return made
+    return replace(made, retile=partial(_retiled, shape, variant, direction))
+
+
+def _retiled(shape: Shape, variant: str, direction: str, block: str) -> Program:
+    """The same attention with another block."""
+    rows, cols = parse_block(block)
+    made = VARIANTS[variant, direction](checked(replace(shape, rows=rows, cols=cols)), variant)
+    assert isinstance(made, Program)
+    return made
 
 
 def parse_block(block: tuple[int, int] | str) -> tuple[int, int]:

@@ -1,11 +1,12 @@
-"""Which blocks a matrix product takes on a TPU where nobody chose: of those with the least time by arithmetic the one that simulates quickest.
+"""Which blocks a program takes on a TPU where nobody chose.
 
-A compiler has to choose as well. Candidates cut the product evenly; a step costs its passes and its overhead, the launch at least its bytes.
+A compiler has to choose as well. Candidates for a matrix product cut it evenly; a step costs its passes and its overhead, the launch at least its bytes; of
+those with the least time by arithmetic the one that simulates quickest is taken. Attention takes the quickest of a few large blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product as combinations
 from math import ceil
 
@@ -26,6 +27,8 @@ from gpusim.spec.tpu import TpuSpec
 SIMULATED = 2
 #: in how many pieces a side of the product may be cut
 PIECES = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
+#: queries and keys of a block of attention that are tried
+QUERIES, KEYS = (256, 512), (512, 1024)
 #: the largest sides of a block
 LARGEST = (2048, 4096, 8192)
 
@@ -33,10 +36,30 @@ Block = tuple[int, int, int]
 
 
 def best_blocks(program: Program, spec: TpuSpec) -> Program:
-    """`program` with the blocks that take least time; itself where it is no product of sizes m, n, k."""
+    """`program` with the blocks that take least time; itself where its maker knows no other."""
+    choose = next((choose for names, choose in CHOOSERS if all(isinstance(program.params.get(n), int) for n in names)), None)
+    return program if program.retile is None or choose is None else choose(program, spec)
+
+
+def _attention(program: Program, spec: TpuSpec) -> Program:
+    """Larger blocks need fewer steps, until they no longer fit, or reach beyond the sequence."""
+    assert program.retile is not None
+    m, found, refused = resolve_tpu(spec), [], []
+    longest = max(QUERIES[0], KEYS[0], int(program.params["seq"]))
+    for rows, cols in ((r, c) for r in QUERIES for c in KEYS if max(r, c) <= longest):
+        try:
+            made = program.retile(f"{rows}x{cols}")
+            found.append((time(lower_tpu(made, m), m).end, made))
+        except GpusimError as error:
+            refused.append(error)
+    if not found:
+        raise refused[0]
+    return min(found, key=lambda pair: pair[0])[1]
+
+
+def _product(program: Program, spec: TpuSpec) -> Program:
+    assert program.retile is not None
     sizes = tuple(program.params.get(name) for name in ("m", "n", "k"))
-    if program.retile is None or not all(isinstance(size, int) for size in sizes):
-        return program
     m, of = resolve_tpu(spec), dtype_of(str(program.params["dtype"]))
     if array_format(of.matrix) not in m.rows_per_cycle:
         return program  # the lowering says why this cannot run
@@ -78,3 +101,7 @@ def _cycles(b: Block, sizes: Block, of: DType, m: TpuMachine, group: int) -> flo
     moved = down * across * c + (down * across * deep * (a + w) if deep > 1 else across * w * ceil(down / group) + down * a * (across if down > 1 else 1))
     ends = min(m.cores, down * across) * (a + w + c) / m.dram.rate + 2 * m.dma_latency
     return max(steps * step, moved / m.dram.rate) + ends
+
+
+#: names of sizes that a program has -> how its blocks are chosen
+CHOOSERS: tuple[tuple[tuple[str, ...], Callable[[Program, TpuSpec], Program]], ...] = ((("m", "n", "k"), _product), (("seq", "head_dim"), _attention))
