@@ -54,9 +54,11 @@ def _fits(program: Program, step: Step, register_limit: Callable[[int], int]) ->
 
 
 def _powers_of_two(program: Program, step: Step) -> None:
-    """GpusimError for a tile that warps cannot share: its sides are powers of two, at least 16."""
+    """GpusimError for a tile that warps cannot share: its sides are powers of two, at least 16 (8 along k where no matrix unit
+    multiplies)."""
     t = step.tile
-    if any(side < 16 or side & (side - 1) for side in (t.m, t.n, t.k)):
+    shallowest = 8 if step.kind == "simt" else 16
+    if t.k < shallowest or any(side < 16 for side in (t.m, t.n)) or any(side & (side - 1) for side in (t.m, t.n, t.k)):
         what = f"tile {t.m}x{t.n}x{t.k} cannot be divided among warps."
         raise GpusimError(what, where=program.name, hint="Give three powers of two from 16 up, such as 128x128x64.")
 

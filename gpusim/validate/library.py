@@ -6,14 +6,16 @@ The library counts columns first: its first operand is our B, and its first exte
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from gpusim.errors import GpusimError
 from gpusim.ir.pipeline import Pipeline
 from gpusim.ir.program import Program
+from gpusim.kernels.gemm import gemm
 from gpusim.kernels.specialised import specialised
 from gpusim.validate.cases import Case
 
-NAME = re.compile(
+SPECIALISED = re.compile(
     r"nvjet_sm90_(?P<types>[a-z]+)_(?P<n>\d+)x(?P<m>\d+)_(?P<k>\d+)x(?P<stages>\d+)_(?P<across>\d+)x(?P<down>\d+)_(?P<raster>[hv])_bz"
     r"(?:_coop(?P<coop>[AB]))?(?P<more>(?:_[a-z][A-Za-z0-9]*)*)_(?P<ops>[NT]{2})(?P<rows>[NT])$"
 )
@@ -28,22 +30,59 @@ RASTER = {"h": "n", "v": "m"}
 BAND = 8
 
 
+#: names of products with 32-bit operands: on tensor cores (tf32), and on the FMA pipe
+TF32 = re.compile(r"sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize(?P<n>\d+)x(?P<m>\d+)x(?P<k>\d+)_warpgroupsize(?P<groups>[12])x1x1_")
+FFMA = re.compile(r"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize(?P<n>\d+)x(?P<m>\d+)x(?P<k>\d+)_stage(?P<stages>\d)_warpsize(?P<warps>\dx\d)x1_ffma")
+SIMT = re.compile(r"cutlass_80_simt_sgemm_(?P<n>\d+)x(?P<m>\d+)_(?P<k>\d+)x(?P<stages>\d)_nn")
+#: sums of a thread where a name does not say how many warps there are
+SUMS = 128
+
+Sizes = tuple[int, int, int]
+
+
 def library_product(case: Case) -> tuple[Program, str]:
-    """The program of a warp-specialised product of the library, and its shape. GpusimError for other kernels of it."""
-    names = case.record.get("kernels") or [""]
-    found = NAME.match(str(names[0]))
-    if found is None or found["types"] not in TYPES or found["more"] not in HARMLESS:
-        raise GpusimError(f"a library kernel whose name '{names[0]}' tells no division that has a program")
+    """The program of a product of the library, and its shape. GpusimError for kernels whose name does not say how they divide it."""
+    name = str((case.record.get("kernels") or [""])[0])
     sizes = [size for size in (case.params.get(key) for key in ("M", "N", "K")) if isinstance(size, int) and size > 0]
     if len(sizes) != 3:
         raise GpusimError("params hold no positive integers M, N and K")
+    m, n, k = sizes
+    for pattern, make in PATTERNS.items():
+        found = pattern.search(name)
+        if found is not None:
+            return make(found, (m, n, k)), f"{m}x{n}x{k}" + (" zeros" if case.params.get("data") == "zeros" else "")
+    raise GpusimError(f"a library kernel whose name '{name}' tells no division that has a program")
+
+
+def _tile(found: re.Match[str]) -> Sizes:
+    return int(found["m"]), int(found["n"]), int(found["k"])
+
+
+def _specialised(found: re.Match[str], sizes: Sizes) -> Program:
+    """Without "coop" the consumers take turns."""
+    if found["types"] not in TYPES or found["more"] not in HARMLESS:
+        raise GpusimError(f"a library kernel whose name '{found[0]}' tells no division that has a program")
     cluster = (int(found["down"]), int(found["across"]))
     rows = "n" if found["rows"] == "T" else "m"
     roles = "cooperative" if found["coop"] else "ping-pong"
     plan = Pipeline(roles, cluster, int(found["stages"]), rows, "columns" if found["coop"] == "B" else "rows")
-    tile = (int(found["m"]), int(found["n"]), int(found["k"]))
     layout = ("N" if found["ops"][1] == "N" else "T") + ("N" if found["ops"][0] == "N" else "T")
     of = TYPES[found["types"]]
-    m, n, k = sizes
-    program = specialised(m, n, k, tile, plan, dtype=of, out="bf16" if of == "fp8e4m3" else None, layout=layout, raster=RASTER[found["raster"]], group=BAND)
-    return program, f"{m}x{n}x{k}" + (" zeros" if case.params.get("data") == "zeros" else "")
+    out = "bf16" if of == "fp8e4m3" else None
+    return specialised(*sizes, _tile(found), plan, dtype=of, out=out, layout=layout, raster=RASTER[found["raster"]], group=BAND)
+
+
+def _tf32(found: re.Match[str], sizes: Sizes) -> Program:
+    """A CTA for each tile. How deep the pipeline is, and in which order the tiles come, the name does not say."""
+    roles = "cooperative" if found["groups"] == "2" else "producer-consumer"
+    return specialised(*sizes, _tile(found), Pipeline(roles, (1, 1), None, "n", "rows", "grid"), dtype="tf32", out="fp32", group=BAND)
+
+
+def _ffma(found: re.Match[str], sizes: Sizes) -> Program:
+    tile, named = _tile(found), found.groupdict().get("warps")
+    down, across = (int(w) for w in named.split("x")) if named else (1, tile[0] * tile[1] // (32 * SUMS))
+    return gemm(*sizes, tile=tile, warps=down * across, stages=int(found["stages"]), dtype="fp32")
+
+
+#: pattern of a name -> the program that it tells
+PATTERNS: dict[re.Pattern[str], Callable[[re.Match[str], Sizes], Program]] = {SPECIALISED: _specialised, TF32: _tf32, FFMA: _ffma, SIMT: _ffma}

@@ -109,6 +109,19 @@ def test_the_name_of_a_kernel_is_read() -> None:
     assert {key: program.params[key] for key in wanted} == wanted
 
 
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("sm90_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x256x32_warpgroupsize2x1x1_x", {"tile": "256x128x32", "roles": "cooperative", "mma_rows": "n"}),
+        ("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize128x64x8_stage3_warpsize2x2x1_ffma_x", {"tile": "64x128x8", "warps": 4, "stages": 3}),
+        ("void cutlass::Kernel2<cutlass_80_simt_sgemm_256x128_8x4_nn_align1>", {"tile": "128x256x8", "warps": 8, "stages": 4}),
+    ],
+)
+def test_names_of_products_of_32_bit_operands(name: str, wanted: dict[str, Any]) -> None:
+    params = library_product(_case(name))[0].params
+    assert {key: params[key] for key in wanted} == wanted
+
+
 @pytest.mark.parametrize("name", ["nvjet_sm90_tst_192x128_64x5_1x2_h_bz_splitK_TNT", "nvjet_sm90_tst_64x8", "ampere_sgemm_128x64_nn", ""])
 def test_a_name_that_tells_no_division_is_refused(name: str) -> None:
     with pytest.raises(GpusimError, match="name"):
