@@ -20,6 +20,7 @@ MEMORY = frozenset({"DRAM", "L2 read", "L2 write", "L2 intake", "SM fill", "SM s
 CLASSES: tuple[tuple[str, Callable[[Run], bool]], ...] = (
     ("threads, memory busiest", lambda run: run.profile is not None and _busiest(run) in MEMORY),
     ("threads, SMs busiest", lambda run: run.profile is not None),
+    ("warps with roles", lambda run: run.params.get("roles", "none") != "none"),
     ("narrow copies", lambda run: bool(run.notes)),
     ("no pipeline", lambda run: run.params.get("stages") == 1),
     ("pipelined, one CTA per SM", lambda run: run.occupancy.ctas_per_sm == 1),

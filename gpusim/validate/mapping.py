@@ -68,6 +68,14 @@ def _alone(program: Program, shape: str) -> tuple[tuple[Program, ...], str]:
     return (program,), shape
 
 
+def has_program(case: Case) -> bool:
+    """Whether a kernel of tiles stands for the case, whatever was measured of it."""
+    try:
+        return case.kernel in KERNELS and bool(KERNELS[case.kernel](case))
+    except (Unsupported, GpusimError):
+        return False
+
+
 def _clock(case: Case) -> float:
     """The measured SM clock inside the kernel in MHz."""
     cycles, ns, clock = case.number("sm_cycles"), case.number("gpu_ns"), case.number("clock_mhz")

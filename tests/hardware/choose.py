@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gpusim.validate.cases import Case, read
-from gpusim.validate.mapping import DEFAULT_GPU, KERNELS
+from gpusim.validate.mapping import DEFAULT_GPU, has_program
 from tests.hardware.stairs import edges, staircases
 
 SAMPLE = Path(__file__).with_name("sample.json")
@@ -44,7 +44,7 @@ STRATA: list[Stratum] = [
 
 def choose() -> list[str]:
     """Ids: both sides of every jump of the staircases, the whole K sweep, and a draw from each stratum."""
-    cases = [c for c in read(DEFAULT_GPU) if c.kernel in KERNELS]
+    cases = [c for c in read(DEFAULT_GPU) if has_program(c)]
     ids = [c.id for stair in staircases(cases) for c in edges(stair)] + [c.id for c in k_sweep(cases)]
     draw = random.Random(SEED)
     for belongs, count in STRATA:

@@ -9,7 +9,7 @@ import pytest
 from gpusim.spec.load import load_spec
 from gpusim.validate.cases import read
 from gpusim.validate.evaluate import evaluate_all
-from gpusim.validate.mapping import DEFAULT_GPU, KERNELS
+from gpusim.validate.mapping import DEFAULT_GPU, has_program
 from gpusim.validate.outcome import Outcome
 from gpusim.validate.protocol import MEASURES
 from tests.hardware.choose import SAMPLE
@@ -21,7 +21,7 @@ MIN_US = 10.0
 @pytest.fixture(scope="session", params=["sample", pytest.param("all", marks=pytest.mark.full)])
 def outcomes(request: pytest.FixtureRequest) -> dict[str, Outcome]:
     """Id -> outcome under the protocol of cycles."""
-    cases = [case for case in read(DEFAULT_GPU) if case.kernel in KERNELS]
+    cases = [case for case in read(DEFAULT_GPU) if has_program(case)]
     if request.param == "sample":
         wanted = set(json.loads(SAMPLE.read_text())["ids"])
         cases = [case for case in cases if case.id in wanted]

@@ -14,7 +14,7 @@ from gpusim.launch.simt.run import simulate_simt
 from gpusim.report.confidence import CLASSES, family, kernel_class
 from gpusim.spec.load import load_spec
 from gpusim.validate.cases import Case, read
-from gpusim.validate.mapping import DEFAULT_GPU, KERNELS, map_case
+from gpusim.validate.mapping import DEFAULT_GPU, KERNELS, has_program, map_case
 from gpusim.validate.outcome import Outcome
 from gpusim.validate.protocol import MEASURES
 from gpusim.validate.simt.launches import is_measured_launch, launch_of
@@ -32,7 +32,7 @@ NOTED_EVERY = 60
 def measured() -> list[Case]:
     """The cases that have a program, cycles, and a length of at least 10 us; of kernels of threads, those with a time of that length."""
     cases = read(DEFAULT_GPU)
-    tiles = [c for c in cases if c.kernel in KERNELS and c.number("sm_cycles") and (c.number("gpu_ns") or 0) >= 10_000]
+    tiles = [c for c in cases if has_program(c) and c.number("sm_cycles") and (c.number("gpu_ns") or 0) >= 10_000]
     return tiles + [c for c in cases if is_measured_launch(c) and (c.number(*MEASURES["clean"].truth) or 0) >= 10_000]
 
 
