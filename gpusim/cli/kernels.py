@@ -33,6 +33,7 @@ HELP = {
     "schedule": "persistent: a CTA takes tile after tile; or grid; with roles.",
     "mma_rows": "Side of C along which the rows of matrix instructions lie, m or n; with roles.",
     "split": "What cooperating warpgroups share of a tile, rows or columns.",
+    "splits": "Shares of k, each with CTAs of its own.",
     "raster": "Side of C along which tiles follow each other, m or n; with roles.",
     "layout": "N or T (stored transposed) for A and B; with roles.",
     "epilogue": "Some of bias, relu, gelu, silu, residual, joined with +; with roles.",

@@ -10,10 +10,12 @@ from gpusim.kernels.elementwise import elementwise, unfused
 from gpusim.kernels.gemm import gemm
 from gpusim.kernels.norm import layernorm, rmsnorm
 from gpusim.kernels.softmax import softmax
+from gpusim.kernels.split_k import gemm_split_k
 
 #: kernel name on the command line -> the function that builds its program, or its programs in their order
 KERNELS: dict[str, Callable[..., Any]] = {
     "gemm": gemm,
+    "gemm_split_k": gemm_split_k,
     "attention": attention,
     "elementwise": elementwise,
     "unfused": unfused,
@@ -22,4 +24,4 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "rmsnorm": rmsnorm,
 }
 
-__all__ = ["KERNELS", "attention", "elementwise", "gemm", "layernorm", "rmsnorm", "softmax", "unfused"]
+__all__ = ["KERNELS", "attention", "elementwise", "gemm", "gemm_split_k", "layernorm", "rmsnorm", "softmax", "unfused"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gpusim.ir.build import Builder
+from gpusim.ir.build import Builder, Limits
 from gpusim.ir.expr import Expr
 from gpusim.ir.program import Tensor
 
@@ -15,11 +15,12 @@ GELU = (0.7978845608028654, 0.044715)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The block's part of C."""
+    """The block's part of C; limits: as of a box, where C is not the end of its rows."""
 
     origin: tuple[Expr, Expr]
     shape: tuple[int, int]
     masked: bool
+    limits: Limits = ()
 
 
 def _bias(build: Builder, c: Tensor, at: Place, sums: str) -> str:

@@ -70,10 +70,10 @@ def gemm(
     if of.name not in ACCUMULATORS:
         raise GpusimError(f"dtype = {of} has no products.", where="gemm", hint=f"Give one of {', '.join(ACCUMULATORS)}.")
     if roles != "none":
-        plan = Pipeline(roles, _extents(cluster), stages, mma_rows, split, schedule)
+        plan = Pipeline(roles, extents(cluster), stages, mma_rows, split, schedule)
         pitches = (lda, ldb, ldc)
         return specialised(m, n, k, (bm, bn, bk), plan, dtype=of.name, layout=layout, pitches=pitches, raster=raster, group=group_m, epilogue=epilogue)
-    if layout != "NN" or epilogue or _extents(cluster) != (1, 1):
+    if layout != "NN" or epilogue or extents(cluster) != (1, 1):
         what = f"layout = '{layout}', epilogue = '{epilogue}', cluster = {cluster} with roles = 'none'."
         raise GpusimError(what, where="gemm", hint=f"Give roles={', '.join(CONSUMERS)}; or write the kernel in Triton.")
     warps = warps or (4 if bm * bn <= 128 * 128 else 8)
@@ -167,7 +167,7 @@ def _retiled(given: dict[str, Any], tile: str) -> Program:
     return gemm(tile=tile, **given)
 
 
-def _extents(cluster: tuple[int, int] | str) -> tuple[int, int]:
+def extents(cluster: tuple[int, int] | str) -> tuple[int, int]:
     """(rows, columns) of tiles in a cluster from a tuple or from "2x1"."""
     try:
         down, across = (int(c) for c in (cluster.lower().split("x") if isinstance(cluster, str) else cluster))

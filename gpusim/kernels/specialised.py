@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpusim.errors import GpusimError
 from gpusim.ir.build import Builder
-from gpusim.ir.expr import Expr, cdiv
+from gpusim.ir.expr import Expr, expr
 from gpusim.ir.functions import ACCUMULATORS
 from gpusim.ir.pipeline import CONSUMERS, SCHEDULES, Pipeline
 from gpusim.ir.program import Program, Tensor
@@ -34,39 +34,45 @@ def specialised(
     raster: str = "n",
     group: int = 1,
     epilogue: str = "",
+    splits: int = 1,
 ) -> Program:
     """The program: clusters of tiles one after the other along `raster`, "m" or "n", `group` of them side by side.
 
     tile: (BM, BN, BK) elements. pitches of A, B, C in elements; None: rows lie packed. layout: one of LAYOUTS, of A and B. out: dtype of C, if not `dtype`.
     epilogue: what is done to the sums before they are stored, of STEPS, in this order, such as "bias+relu+residual".
+    splits: shares into which k is divided, each with blocks of its own; C then has `splits` parts, one below the other, that are yet to be added up.
     Raises GpusimError for what cannot be divided so.
     """
     _check(tile, plan, layout, raster, group, dtype)
     bm, bn, bk = tile
     across, b_across = LAYOUTS[layout]
     down, wide = (-(-size // (t * c)) for size, t, c in zip((m, n), tile, plan.cluster, strict=False))
-    build = Builder("gemm", (down * wide * plan.ctas_per_cluster,), WARPGROUP * (1 + plan.consumers))
+    tiles, deep = down * wide * plan.ctas_per_cluster, -(-k // (bk * splits))
+    build = Builder("gemm", (tiles * splits,), WARPGROUP * (1 + plan.consumers))
     a = _operand(build, "a", dtype, (m, k), across, pitches[0])
     b = _operand(build, "b", dtype, (k, n), b_across, pitches[1])
-    c = build.tensor("c", out or dtype, (m, n), pitches[2] or n, "out")
-    row, column = _place(build, plan, (down, wide), raster, group)
+    c = build.tensor("c", out or dtype, (m * splits, n), pitches[2] or n, "out")
+    share = build.let("share", build.program_id(0) // tiles) if splits > 1 else expr(0)
+    row, column = _place(build, build.program_id(0) % tiles if splits > 1 else build.program_id(0), plan, (down, wide), raster, group)
     acc = build.full((bm, bn), ACCUMULATORS[dtype_of(dtype).name], 0.0)
-    masked = bool(m % (bm * plan.cluster[0]) or n % (bn * plan.cluster[1]) or k % bk)
-    with build.loop("ks", cdiv(k, bk), stages=plan.stages) as ks:
+    masked = bool(m % (bm * plan.cluster[0]) or n % (bn * plan.cluster[1]) or k % (bk * splits))
+    with build.loop("ks", deep, stages=plan.stages) as step:
+        ks = share * deep + step
         x = _load(build, a, (row * bm, ks * bk), (bm, bk), masked, across)
         y = _load(build, b, (ks * bk, column * bn), (bk, bn), masked, b_across)
         build.dot(acc, x, y)
-    at, end = Place((row * bm, column * bn), (bm, bn), masked), acc
-    for word in _words(epilogue):
+    at, end = Place((share * m + row * bm, column * bn), (bm, bn), masked, (share * m + m, None) if masked and splits > 1 else ()), acc
+    for word in words(epilogue):
         end = STEPS[word](build, c, at, end)
-    build.store(c, at.origin, build.cast(end, c.dtype), at.shape, masked)
+    build.store(c, at.origin, build.cast(end, c.dtype), at.shape, masked, limits=at.limits)
     params = {"m": m, "n": n, "k": k, "tile": f"{bm}x{bn}x{bk}", "warps": build.warps, "dtype": dtype_of(dtype).name, "layout": layout}
     params |= {"roles": plan.roles, "cluster": f"{plan.cluster[0]}x{plan.cluster[1]}", "stages": plan.stages, "schedule": plan.schedule}
     params |= {"mma_rows": plan.rows, "split": plan.split, "raster": raster, "group": group, "epilogue": epilogue}
+    params |= {"splits": splits} if splits > 1 else {}
     return replace(build.finish(params, 2 * m * n * k), pipeline=plan)
 
 
-def _words(epilogue: str) -> list[str]:
+def words(epilogue: str) -> list[str]:
     """The steps of `epilogue`. GpusimError for unknown ones, and for two of a kind."""
     words = epilogue.split("+") if epilogue else []
     unknown = next((word for word in words if word not in STEPS or words.count(word) > 1), None)
@@ -87,12 +93,12 @@ def _load(build: Builder, t: Tensor, origin: tuple[Expr, Expr], shape: tuple[int
     return build.load(t, origin, shape, masked)
 
 
-def _place(build: Builder, plan: Pipeline, clusters: tuple[int, int], raster: str, group: int) -> tuple[Expr, Expr]:
+def _place(build: Builder, pid: Expr, plan: Pipeline, clusters: tuple[int, int], raster: str, group: int) -> tuple[Expr, Expr]:
     """(row, column) of the block's tile. clusters: how many there are down and across."""
     cm, cn = plan.cluster
     fast, slow = clusters if raster == "m" else clusters[::-1]
-    rank = build.let("rank", build.program_id(0) % (cm * cn))
-    number = build.let("number", build.program_id(0) // (cm * cn))
+    rank = build.let("rank", pid % (cm * cn))
+    number = build.let("number", pid // (cm * cn))
     band = build.let("band", number // (group * fast))
     height = build.let("height", (band * -group + slow).minimum(group))
     inside = build.let("inside", number % (group * fast))

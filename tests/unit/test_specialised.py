@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from gpusim.errors import GpusimError
 from gpusim.interp.tile import compute, error_against, random_inputs, tolerance
 from gpusim.kernels.gemm import gemm
 from gpusim.kernels.reference import gemm_reference
+from gpusim.kernels.split_k import gemm_split_k
 from gpusim.launch.run import simulate
 from gpusim.spec.load import load_spec
 from gpusim.validate.cases import Case
@@ -39,6 +41,23 @@ def test_values(options: dict[str, Any]) -> None:
     inputs = random_inputs(program)
     error = error_against(compute(program, inputs), gemm_reference(program, inputs))["c"]
     assert error["relative_error"] < tolerance("bf16", 136)
+
+
+@pytest.mark.parametrize(("m", "n", "k", "splits"), [(128, 256, 512, 4), (100, 200, 300, 3), (64, 1100, 64, 2)])
+def test_shares_of_k_add_up(m: int, n: int, k: int, splits: int) -> None:
+    """Also where a share is cut off, or has nothing to add."""
+    shares, total = gemm_split_k(m, n, k, splits=splits, tile="64x64x64", roles="ping-pong", epilogue="bias+relu")
+    inputs, bias = random_inputs(shares), random_inputs(total)["bias"]
+    found = compute(total, {"part": compute(shares, inputs)["c"], "bias": bias})["c"]
+    wanted = np.maximum(inputs["a"].astype(float) @ inputs["b"].astype(float) + bias.astype(float), 0)
+    assert np.linalg.norm(found.astype(float) - wanted) < 0.01 * np.linalg.norm(wanted)
+
+
+def test_shares_of_k_pay_where_tiles_are_few() -> None:
+    """32 tiles on 132 SMs, and a loop of 256 steps; four shares are bound by DRAM instead."""
+    alone = _run(128, 4096, 16384).cycles
+    shares, total = (simulate(p, GPU, clock_mhz=1700).cycles for p in gemm_split_k(128, 4096, 16384, splits=4))
+    assert shares < 0.65 * alone and shares + total < 0.75 * alone
 
 
 def test_a_cluster_asks_once_for_what_it_shares() -> None:
