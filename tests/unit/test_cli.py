@@ -83,7 +83,7 @@ def test_values_print_an_error_against_numpy(capsys: pytest.CaptureFixture[str])
     [
         ("run gem", "unknown kernel 'gem'. Did you mean 'gemm'?"),
         ("sweep gmm", "Did you mean 'gemm'?"),
-        ("run --gpu a100", "no kernel is named. Kernels: gemm, attention, elementwise, unfused, softmax, layernorm, rmsnorm, FILE.py:KERNEL, "),
+        ("run --gpu a100", "no kernel is named. Kernels: gemm, gemm_split_k, attention, elementwise, unfused, softmax, layernorm, rmsnorm, FILE.py:KERNEL, "),
         ("run gemm --gpu a10", "unknown GPU 'a10'. Did you mean 'a100'?"),
         ("run gemm --m 0", "m = 0 is not a size"),
         ("run gemm --m -5", "m = -5 is not a size"),
