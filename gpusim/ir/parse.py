@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from gpusim.errors import GpusimError
@@ -12,6 +13,7 @@ from gpusim.ir import grammar as g
 from gpusim.ir.forms import BY_WORD
 from gpusim.ir.functions import ARGS, MAPS, REDUCES
 from gpusim.ir.ops import Dot, Fold, Full, If, Let, Load, Loop, Map, Op, Reduce, Store, While
+from gpusim.ir.pipeline import told_by
 from gpusim.ir.program import Program, Tensor
 
 _LINE = re.compile(r"#\s*line\s+(\d+)\s*$")
@@ -33,7 +35,8 @@ def parse(text: str) -> Program:
     body = _Body(lines).block(rest)
     found = g.arguments(header, ("name",), ("grid", "warps", "flops"))
     grid, warps, flops = (g.required(header, found, key) for key in ("grid", "warps", "flops"))
-    return Program(g.string(found["name"]), tensors, g.integers(grid), body, g.integer(warps), params, g.integer(flops))
+    made = Program(g.string(found["name"]), tensors, g.integers(grid), body, g.integer(warps), params, g.integer(flops))
+    return replace(made, pipeline=told_by(params))
 
 
 def _split(statements: list[ast.stmt]) -> tuple[ast.Call, dict[str, Any], tuple[Tensor, ...], list[ast.stmt]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 #: division of labour -> warpgroups that multiply. One warpgroup more copies.
 CONSUMERS = {"producer-consumer": 1, "ping-pong": 2, "cooperative": 2}
@@ -40,3 +42,17 @@ class Pipeline:
     @property
     def persistent(self) -> bool:
         return self.schedule == "persistent"
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What a program's `params` tell of it."""
+        told = {"roles": self.roles, "cluster": "x".join(map(str, self.cluster)), "stages": self.stages, "schedule": self.schedule}
+        return told | {"mma_rows": self.rows, "split": self.split}
+
+
+def told_by(params: Mapping[str, Any]) -> Pipeline | None:
+    """The pipeline that `params` of a printed program tell of; None if they tell of none."""
+    if params.get("roles") not in CONSUMERS:
+        return None
+    down, across = (int(c) for c in str(params["cluster"]).split("x"))
+    return Pipeline(params["roles"], (down, across), params["stages"], params["mma_rows"], params["split"], params["schedule"])

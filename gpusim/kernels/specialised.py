@@ -66,8 +66,7 @@ def specialised(
         end = STEPS[word](build, c, at, end)
     build.store(c, at.origin, build.cast(end, c.dtype), at.shape, masked, limits=at.limits)
     params = {"m": m, "n": n, "k": k, "tile": f"{bm}x{bn}x{bk}", "warps": build.warps, "dtype": dtype_of(dtype).name, "layout": layout}
-    params |= {"roles": plan.roles, "cluster": f"{plan.cluster[0]}x{plan.cluster[1]}", "stages": plan.stages, "schedule": plan.schedule}
-    params |= {"mma_rows": plan.rows, "split": plan.split, "raster": raster, "group": group, "epilogue": epilogue}
+    params |= plan.params | {"raster": raster, "group": group, "epilogue": epilogue}
     params |= {"splits": splits} if splits > 1 else {}
     return replace(build.finish(params, 2 * m * n * k), pipeline=plan)
 

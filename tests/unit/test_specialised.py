@@ -9,6 +9,7 @@ import pytest
 
 from gpusim.errors import GpusimError
 from gpusim.interp.tile import compute, error_against, random_inputs, tolerance
+from gpusim.ir.parse import parse
 from gpusim.kernels.gemm import gemm
 from gpusim.kernels.reference import gemm_reference
 from gpusim.kernels.split_k import gemm_split_k
@@ -41,6 +42,13 @@ def test_values(options: dict[str, Any]) -> None:
     inputs = random_inputs(program)
     error = error_against(compute(program, inputs), gemm_reference(program, inputs))["c"]
     assert error["relative_error"] < tolerance("bf16", 136)
+
+
+def test_a_printed_program_is_read_back_with_its_roles() -> None:
+    program = gemm(512, 256, 128, tile="128x128x64", roles="ping-pong", cluster="2x1", stages=3, schedule="grid")
+    again = parse(str(program))
+    assert again.body == program.body and again.pipeline == program.pipeline is not None
+    assert simulate(again, GPU, clock_mhz=1700).cycles == simulate(program, GPU, clock_mhz=1700).cycles
 
 
 @pytest.mark.parametrize(("m", "n", "k", "splits"), [(128, 256, 512, 4), (100, 200, 300, 3), (64, 1100, 64, 2)])
