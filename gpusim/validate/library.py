@@ -19,10 +19,11 @@ SPECIALISED = re.compile(
     r"nvjet_sm90_(?P<types>[a-z]+)_(?P<n>\d+)x(?P<m>\d+)_(?P<k>\d+)x(?P<stages>\d+)_(?P<across>\d+)x(?P<down>\d+)_(?P<raster>[hv])_bz"
     r"(?:_coop(?P<coop>[AB]))?(?P<more>(?:_[a-z][A-Za-z0-9]*)*)_(?P<ops>[NT]{2})(?P<rows>[NT])$"
 )
-#: letters of the operands' type, in the name -> ours
-TYPES = {"tst": "bf16", "hsh": "fp16", "qqtst": "fp8e4m3"}
+#: letters of types in a name -> ours. The first says what is multiplied, the last what is stored; fp8 operands have a letter each
+LETTERS = {"t": "bf16", "h": "fp16", "s": "fp32", "q": "fp8e4m3"}
+TYPES = re.compile(r"(?P<of>[th]|q(?=q[a-z]s))[a-z]*s(?P<out>[ths])")
 #: what else a name may say that does not change the division
-HARMLESS = ("", "_algo2")
+HARMLESS = re.compile(r"(_algo\d+)?")
 #: direction of the raster -> side of the output along which clusters follow each other
 RASTER = {"h": "n", "v": "m"}
 #: clusters side by side in a band of the raster (counters, dram__bytes_read of products of 4096 and 8192: 148 and 1250 MB; bands of 1, 2, 4, 8, 16
@@ -60,15 +61,15 @@ def _tile(found: re.Match[str]) -> Sizes:
 
 def _specialised(found: re.Match[str], sizes: Sizes) -> Program:
     """Without "coop" the consumers take turns."""
-    if found["types"] not in TYPES or found["more"] not in HARMLESS:
+    types = TYPES.fullmatch(found["types"])
+    if types is None or not HARMLESS.fullmatch(found["more"]):
         raise GpusimError(f"a library kernel whose name '{found[0]}' tells no division that has a program")
     cluster = (int(found["down"]), int(found["across"]))
     rows = "n" if found["rows"] == "T" else "m"
     roles = "cooperative" if found["coop"] else "ping-pong"
     plan = Pipeline(roles, cluster, int(found["stages"]), rows, "columns" if found["coop"] == "B" else "rows")
     layout = ("N" if found["ops"][1] == "N" else "T") + ("N" if found["ops"][0] == "N" else "T")
-    of = TYPES[found["types"]]
-    out = "bf16" if of == "fp8e4m3" else None
+    of, out = LETTERS[types["of"]], LETTERS[types["out"]]
     return specialised(*sizes, _tile(found), plan, dtype=of, out=out, layout=layout, raster=RASTER[found["raster"]], group=BAND)
 
 

@@ -149,7 +149,15 @@ def test_names_of_products_of_32_bit_operands(name: str, wanted: dict[str, Any])
     assert {key: params[key] for key in wanted} == wanted
 
 
-@pytest.mark.parametrize("name", ["nvjet_sm90_tst_192x128_64x5_1x2_h_bz_splitK_TNT", "nvjet_sm90_tst_64x8", "ampere_sgemm_128x64_nn", ""])
+@pytest.mark.parametrize(("types", "wanted"), [("tst", "bf16 bf16"), ("hsh", "fp16 fp16"), ("hss", "fp16 fp32"), ("qqtst", "fp8e4m3 bf16")])
+def test_types_are_read(types: str, wanted: str) -> None:
+    program = library_product(_case(f"nvjet_sm90_{types}_128x128_64x5_1x2_h_bz_coopA_algo2_TNT"))[0]
+    assert f"{program.tensor('a').dtype} {program.tensor('c').dtype}" == wanted
+
+
+@pytest.mark.parametrize(
+    "name", ["nvjet_sm90_tst_192x128_64x5_1x2_h_bz_splitK_TNT", "nvjet_sm90_tst_64x8", "nvjet_sm90_xyz_128x128_64x5_1x2_h_bz_TNT", "ampere_sgemm_128x64_nn", ""]
+)
 def test_a_name_that_tells_no_division_is_refused(name: str) -> None:
     with pytest.raises(GpusimError, match="name"):
         library_product(_case(name))
