@@ -24,6 +24,8 @@ from gpusim.spec.resolve import Machine
 STAGING, BARRIERS = 16 << 10, 512
 #: registers per thread at launch: three warpgroups share the register file (counters: 168 in all of them)
 REGISTERS = {2: 255, 3: 168}
+#: what a consumer may take from the producer: 240 a thread is the most that two of them find (setmaxnreg in steps of 8; 65536 registers)
+MOST_REGISTERS = 240
 #: instructions of a consumer's warp: before a tile, of a step, and
 #: for each matrix instruction of it (counters, inst_executed over steps: 32 and 59 for 4 and 8 of them a warpgroup)
 TILE, STEP, EACH = 150.0, 8.0, 2.5
@@ -42,11 +44,22 @@ def lower_specialised(program: Program, plan: Pipeline, machine: Machine, shared
         known = ", ".join(machine.wgmma.fma_per_cycle)
         raise GpusimError(f"warpgroup instructions of this GPU multiply no {of}.", where=machine.name, hint=f"They multiply: {known}.")
     step = sum(ld.box.shape[0] * ld.box.shape[1] for ld in loads) * of.bytes
+    _accumulators(program, plan, store)
     plan = replace(plan, stages=_stages(plan, step, machine, shared_limit))
     assert plan.stages is not None
     body = _body(program, plan, loop, loads, store)
     foot = Footprint(program.warps, REGISTERS[1 + plan.consumers], 0, plan.stages * step + STAGING + BARRIERS)
     return Lowered(program, with_activation(body, program, machine), foot, plan.stages, "wgmma")
+
+
+def _accumulators(program: Program, plan: Pipeline, store: Store) -> None:
+    """GpusimError if a consumer's sums do not fit its registers."""
+    sharing = plan.consumers if plan.roles == "cooperative" else 1
+    each = store.box.shape[0] * store.box.shape[1] // (32 * WARPGROUP * sharing)
+    if each > MOST_REGISTERS - rules.LEAST_BESIDES:
+        what = f"a consumer keeps {each} sums a thread; it may have {MOST_REGISTERS} registers, of which {rules.LEAST_BESIDES} are taken."
+        more = "a smaller tile" if plan.roles == "cooperative" else "a smaller tile, or roles='cooperative', which halves it"
+        raise GpusimError(what, where=program.name, hint=f"Use {more}.")
 
 
 def _stages(plan: Pipeline, step: int, machine: Machine, shared_limit: int) -> int:

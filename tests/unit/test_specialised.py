@@ -111,6 +111,7 @@ def test_clusters_leave_sms_idle_where_a_gpc_has_no_room() -> None:
         ("a100", {}, "copy engine"),
         ("h100-sxm", {"stages": 9}, "At most 6 stages"),
         ("h100-sxm", {"tile": "96x128x64"}, "mma_rows"),
+        ("h100-sxm", {"tile": "128x256x64", "roles": "ping-pong"}, "cooperative"),
         ("h100-sxm", {"cluster": "3"}, "2x1"),
         ("h100-sxm", {"layout": "XY"}, "NN"),
         ("h100-sxm", {"epilogue": "bias+bias"}, "stands twice"),
