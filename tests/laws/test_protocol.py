@@ -23,7 +23,8 @@ def test_launch_overhead_is_added_and_changes_nothing_else(case: Case) -> None:
     overhead = resolve(spec_of(case.gpu), out.protocol.clock_mhz).launch_overhead
     assert overhead > 0
     assert with_it.cycles - out.cycles == pytest.approx(overhead)
-    assert replace(with_it, cycles=out.cycles, time_ps=out.time_ps, protocol=out.protocol, digest=out.digest) == out
+    assert replace(with_it, cycles=out.cycles, time_ps=out.time_ps, protocol=out.protocol, digest=out.digest, load=out.load) == out
+    assert with_it.load and out.load and with_it.load.energy == out.load.energy
 
 
 @FEW

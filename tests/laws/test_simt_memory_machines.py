@@ -59,7 +59,7 @@ def test_what_limits_helps() -> None:
 
 
 def _small(sms: int) -> GpuSpec:
-    chip = h200().chip.model_copy(update={"gpc_sms": (sms,), "gpc_half": (0,), "gpc_side": (), "gpc_cpc": (), "gpcs_dealt_first": 0})
+    chip = h200().chip.model_copy(update={"gpc_sms": (sms,), "gpc_half": (0,), "gpc_number": (), "gpc_side": (), "gpc_cpc": (), "gpcs_dealt_first": 0})
     return h200().model_copy(update={"chip": chip})
 
 

@@ -117,6 +117,10 @@ def _long(on: Bench, held: Paths, number: int, mean: float, timeline: bool) -> E
     run, said = _loops(on, held, ctas, min(full, 2) * slots, BUDGET, timeline)
     if full > 1:
         one, _ = _loops(on, held, ctas[:slots], slots, BUDGET / 2, False)
+        if run.cycles - one.cycles < (run.instructions - one.instructions) / on.ready.machine.subcores:
+            # no wave issues faster than the schedulers: these loops were so short that the second wave mostly filled waits of the first
+            run, said = _loops(on, held, ctas, min(full, 2) * slots, BUDGET, timeline, longer=RETRIES)
+            one, _ = _loops(on, held, ctas[:slots], slots, BUDGET / 2, False, longer=RETRIES)
         run = beyond(one, run, (number - rest) / slots - 2)
         said = (*said, f"two waves of an SM timed, {number} CTAs in proportion to their instructions")
     if rest:
@@ -151,9 +155,9 @@ def spread(number: int, most: int, slots: int) -> list[int]:
     return waves(number, most, slots) if number > most else list(range(number))
 
 
-def _loops(on: Bench, held: Paths, which: Sequence[int], number: int, budget: float, timeline: bool) -> tuple[SmRun, tuple[str, ...]]:
+def _loops(on: Bench, held: Paths, which: Sequence[int], number: int, budget: float, timeline: bool, longer: int = 0) -> tuple[SmRun, tuple[str, ...]]:
     """The time of `number` CTAs: the paths `which`, and copies of them. Loops are shortened where they hold more than `budget` instructions, less so
-    where their time per instruction still changes."""
+    where their time per instruction still changes, and `longer` rows of CAPS less in any case."""
     code = on.ready.code
     whole = [held.paths[i] for i in which]
     total = sum(held.sizes[i] for i in which) * number / len(whole)
@@ -161,7 +165,7 @@ def _loops(on: Bench, held: Paths, which: Sequence[int], number: int, budget: fl
         return on.time(copies(whole, number), timeline=timeline), ()
     fits = next((i for i, caps in enumerate(CAPS) if i >= FIRST_ROW and _held(code, held.cut(which, _caps(caps, 1.0)), number) <= budget), len(CAPS) - 1)
     longest = max(0, fits - RETRIES)
-    for row in range(longest if _outgrows(on, held) else fits, longest - 1, -1):
+    for row in range(longest if _outgrows(on, held) else max(longest, fits - longer), longest - 1, -1):
         run, changes = _shortened(on, held, which, number, CAPS[row], total, timeline)
         if changes is None or changes <= CHANGING:
             break
