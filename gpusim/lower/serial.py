@@ -39,9 +39,12 @@ def serial(program: Program, step: Step, register_limit: Callable[[int], int], m
 
 def _registers(acc: int, moves: list[Move], limit: int, for_two: int, given: int | None) -> tuple[int, int]:
     """(registers per thread wanted, bursts of loads). Loads that do not fit beside the accumulators wait for a later burst;
-    addresses that do not fit are spilled, and then few loads can be in flight. given: what a compiler used, if that is known."""
+    addresses that do not fit are spilled, and then few loads can be in flight. given: what a compiler used, if that is known. At
+    the limit that is no more than a lower bound of what it wanted, as it hides what was spilled, so there the estimate says how much."""
     kept = sum(m.kept for m in moves)
-    wanted = given or rules.serial_registers(acc, kept, sum(m.addresses for m in moves), for_two)
+    wanted = rules.serial_registers(acc, kept, sum(m.addresses for m in moves), for_two)
+    if given:
+        wanted = given if given < limit else max(given, wanted)
     if wanted > limit and any(m.addresses > m.vectors for m in moves):
         return wanted, min(fx.MOST_PARTS, -(-sum(m.loaded for m in moves) // rules.SPILLED_WINDOW))
     held = min(wanted, limit)

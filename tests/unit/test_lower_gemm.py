@@ -207,3 +207,10 @@ def test_bursts_of_loads_follow_from_registers() -> None:
 
 def test_registers_that_are_given_decide_what_a_cta_occupies() -> None:
     assert lowered("h200", *ALIGNED, tile=(64, 64, 32), registers=77).footprint.registers == 77
+
+
+def test_all_registers_given_hide_no_spills() -> None:
+    """A compiler reports 255 registers whether it spilled or not: addresses of narrow copies that do not fit are spilled all the same."""
+    made, told = (lowered("h200", 1793, 1793, 1793, tile=(256, 128, 64), warps=8, lda=1800, ldb=1800, registers=r) for r in (None, 255))
+    assert told.footprint.registers == 255 and told.footprint == made.footprint
+    assert of(fx.Local, parts(told)[1].body) and told.body == made.body
