@@ -19,7 +19,7 @@ _MANY = 4096
 PAGE = 2 << 20
 #: bytes of an operand of an atomic
 WORD = 4
-#: cycles of DRAM's or of L2's intake's work that may wait before a store has to
+#: cycles of DRAM's or of L2's intake's work that may wait before a store has to. Assumed: nothing measured says how much
 WRITE_ROOM = 4000.0
 
 
